@@ -1,0 +1,42 @@
+"""The errors of the package.
+
+Each one also belongs to the built-in class that users of NumPy already catch:
+a bad axis is a ``numpy.exceptions.AxisError``, a refused element type is a
+``TypeError``, a bad opset or value is a ``ValueError``. The texts are written
+in :mod:`reducekit._refusals`, next to the rules that they quote.
+"""
+
+from numpy.exceptions import AxisError
+
+__all__ = ["ArgumentError", "AxesError", "DTypeError", "OpsetError", "ReduceError"]
+
+
+class ReduceError(Exception):
+    """Base of all errors that the package raises on purpose."""
+
+    # Users meet these names as reducekit.X; a traceback should say the same.
+    __module__ = "reducekit"
+
+
+class ArgumentError(ReduceError, ValueError):
+    """An argument has the right type but a value that no rule allows."""
+
+    __module__ = "reducekit"
+
+
+class OpsetError(ReduceError, ValueError):
+    """The opset is unknown, or the operator at that opset lacks the argument."""
+
+    __module__ = "reducekit"
+
+
+class DTypeError(ReduceError, TypeError):
+    """The operator at that opset does not take this element type."""
+
+    __module__ = "reducekit"
+
+
+class AxesError(ReduceError, AxisError):
+    """An axis is out of range, given twice, or negative where that is not defined."""
+
+    __module__ = "reducekit"
