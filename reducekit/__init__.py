@@ -1,0 +1,39 @@
+"""Exact reductions: what the ONNX operators mean, on arrays, tensors and the command line."""
+
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as _version
+
+try:
+    from . import _engine
+except ModuleNotFoundError as error:  # the source folder, without a build
+    if error.name is None or not error.name.startswith("reducekit."):
+        raise
+    raise ImportError(
+        "reducekit is not built in this folder; run `make` or `pip install -e .` here, "
+        "or start Python elsewhere to use an installed reducekit"
+    ) from error
+
+from . import schema
+from ._engine import reduce_max, reduce_min, reduce_sum
+from ._rules import get_default_opset, opset, set_default_opset
+from .errors import ArgumentError, AxesError, DTypeError, OpsetError, ReduceError
+
+try:
+    __version__ = _version("reducekit")
+except PackageNotFoundError:  # used from a checkout that was never installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "ArgumentError",
+    "AxesError",
+    "DTypeError",
+    "OpsetError",
+    "ReduceError",
+    "get_default_opset",
+    "opset",
+    "reduce_max",
+    "reduce_min",
+    "reduce_sum",
+    "schema",
+    "set_default_opset",
+]

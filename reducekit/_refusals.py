@@ -1,0 +1,159 @@
+"""The text of every refusal, built from the table's rows.
+
+Each function returns the exception to raise. A text names the operation, the
+argument and its value, the rule that it breaks, and the way out. They live in
+one module, apart from the checks, so that a check costs nothing until it fails
+and one test can hold all texts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import schema
+from .dtypes import by_name
+from .errors import ArgumentError, AxesError, DTypeError, OpsetError
+
+
+def axis_out_of_range(who: str, axis: int, ndim: int, negative: bool = True) -> AxesError:
+    if ndim == 0:
+        return AxesError(
+            f"{who}: axis {axis} is out of range for a tensor of rank 0, which has no axes; "
+            "omit axes"
+        )
+    first = -ndim if negative else 0
+    return AxesError(
+        f"{who}: axis {axis} is out of range for a tensor of rank {ndim}; "
+        f"use {first} to {ndim - 1}"
+    )
+
+
+def duplicate_axis(who: str, axis: int, ndim: int) -> AxesError:
+    twin = f" ({axis - ndim})" if ndim else ""
+    return AxesError(f"{who}: axis {axis}{twin} is given twice; name each axis once")
+
+
+def negative_axis(who: str, version: schema.OperatorVersion, axis: int, ndim: int) -> AxesError:
+    first = schema.first_opset_with(version.name, "negative_axes")
+    if -ndim <= axis:
+        way_out = f"use axis {axis + ndim}, opset {first} or later, or strict=False"
+    else:
+        way_out = f"use 0 to {ndim - 1}" if ndim else "omit axes"
+    return AxesError(
+        f"{who}: axis {axis} is negative, which {version} does not define; "
+        f"negative axes begin at opset {first}: {way_out}"
+    )
+
+
+def axes_type(who: str, axes: Any) -> TypeError:
+    return TypeError(
+        f"{who}: axes={_short(axes)} has type {type(axes).__name__}; "
+        "use an int, a sequence of ints, or None"
+    )
+
+
+def axis_type(who: str, axis: Any) -> TypeError:
+    return TypeError(
+        f"{who}: axis {_short(axis)} has type {type(axis).__name__}; an axis is an int"
+    )
+
+
+def axes_rank(who: str, ndim: int) -> ArgumentError:
+    return ArgumentError(f"{who}: axes is an array of rank {ndim}; use a list of ints (rank 1)")
+
+
+def dtype_not_allowed(who: str, version: schema.OperatorVersion, dtype: str) -> DTypeError:
+    first = schema.first_opset(version.name, dtype)
+    if first is not None:
+        way_out = f"use opset {first} or later, or strict=False"
+    else:
+        target = cast_for(version, dtype)
+        way_out = f"cast to {target}" if target else "cast to a type that it takes"
+        way_out = f"no opset takes {dtype}: {way_out}, or use strict=False"
+        if version.empty == "zero" and dtype == "bool":
+            way_out = "no opset takes bool: cast to int32 or int64 to count"
+    return DTypeError(
+        f"{who}: {version} does not take {dtype}; it takes {', '.join(version.dtypes)}. "
+        f"{way_out[0].upper()}{way_out[1:]}"
+    )
+
+
+def bool_sum(who: str) -> DTypeError:
+    return DTypeError(
+        f"{who}: bool elements cannot be summed in bool; cast to int32 or int64 to count"
+    )
+
+
+def dtype_never(who: str, dtype: Any) -> DTypeError:
+    names = ", ".join(row.name for row in _all_types())
+    return DTypeError(
+        f"{who}: elements of dtype {dtype} cannot be reduced; "
+        f"cast to one of {names}"
+    )
+
+
+def cast_for(version: schema.OperatorVersion, dtype: str) -> str | None:
+    """The smallest type that the version takes and that holds every value of ``dtype``."""
+    given = by_name(dtype)
+    for candidate in schema.element_types(version):
+        if given.kind == "bool" and candidate.kind in ("int", "uint"):
+            return candidate.name
+        if (
+            candidate.kind in ("int", "uint")
+            and given.kind in ("int", "uint")
+            and candidate.lowest <= int(given.lowest)
+            and int(given.highest) <= int(candidate.highest)
+        ):
+            return candidate.name
+        if candidate.kind == given.kind == "float" and candidate.itemsize > given.itemsize:
+            return candidate.name
+    return None
+
+
+def no_noop(who: str, version: schema.OperatorVersion) -> OpsetError:
+    first = schema.first_opset_with(version.name, "noop_with_empty_axes")
+    return OpsetError(
+        f"{who}: noop_with_empty_axes=True, but {version} has no such attribute; "
+        f"use opset {first} or later"
+    )
+
+
+def flag(who: str, name: str, value: Any) -> Exception:
+    text = f"{who}: {name}={_short(value)} is not a flag; use True or False"
+    if isinstance(value, (int, float)) or hasattr(value, "__index__"):
+        return ArgumentError(text)
+    return TypeError(text)
+
+
+def out_type(who: str, out: Any) -> TypeError:
+    return TypeError(f"{who}: out has type {type(out).__name__}; use a numpy.ndarray")
+
+
+def out_shape(who: str, given: tuple[int, ...], wanted: tuple[int, ...]) -> ArgumentError:
+    return ArgumentError(f"{who}: out has shape {given}, but the result has shape {wanted}")
+
+
+def out_dtype(who: str, given: Any, wanted: Any) -> DTypeError:
+    return DTypeError(f"{who}: out has dtype {given}, but the result has dtype {wanted}")
+
+
+def out_readonly(who: str) -> ArgumentError:
+    return ArgumentError(f"{who}: out is read-only; use a writeable array")
+
+
+def not_an_array(who: str, data: Any, cause: object) -> TypeError:
+    return TypeError(
+        f"{who}: data of type {type(data).__name__} cannot be read as an array ({cause}); "
+        "use an array, a number or nested lists of equal lengths"
+    )
+
+
+def _all_types() -> tuple[Any, ...]:
+    from .dtypes import ELEMENT_TYPES
+
+    return ELEMENT_TYPES
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
