@@ -1,29 +1,23 @@
 """Extension modules and CPU levels. All metadata is in pyproject.toml."""
 
-import glob
 import os
 import platform
-import sys
+from pathlib import Path
 
-import numpy
+import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 # Level -> what the compiler is told. The list of GCC's flags is exactly the list
 # of questions that _cpu.pyx asks of the processor. Order: best level last.
+AVX2 = ["-mavx2", "-mfma", "-mbmi", "-mbmi2", "-mf16c"]
+AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512cd"]
 LEVELS = {
     "generic": {"unix": [], "msvc": []},
-    "x86_avx2": {
-        "unix": ["-mavx2", "-mfma", "-mbmi", "-mbmi2", "-mf16c"],
-        "msvc": ["/arch:AVX2"],
-    },
+    "x86_avx2": {"unix": AVX2, "msvc": ["/arch:AVX2"]},
     "x86_avx512": {
-        "unix": [
-            "-mavx2", "-mfma", "-mbmi", "-mbmi2", "-mf16c",
-            "-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512cd",
-            "-mprefer-vector-width=512",
-        ],
+        "unix": [*AVX2, *AVX512, "-mprefer-vector-width=512"],
         "msvc": ["/arch:AVX512"],
     },
 }
@@ -33,48 +27,64 @@ SANITIZE = os.environ.get("REDUCEKIT_SANITIZE") == "1"
 
 # Contraction would let one level round once where another rounds twice.
 UNIX_FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+# Pythons are often built with -g, which makes wheels several times as large.
+RELEASE_FLAGS = ["-g0"]
+SANITIZE_FLAGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 
 
 class BuildExt(build_ext):
     """Add the flags of the compiler at hand, and of the module's level."""
 
+    def finalize_options(self):
+        super().finalize_options()
+        self.parallel = self.parallel or os.cpu_count()
+
     def build_extension(self, ext):
         kind = "msvc" if self.compiler.compiler_type == "msvc" else "unix"
-        if kind == "unix":
-            ext.extra_compile_args = [*UNIX_FLAGS, *ext.extra_compile_args]
-            if SANITIZE:
-                flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
-                ext.extra_compile_args += [*flags, "-g", "-O1", "-fno-omit-frame-pointer"]
-                ext.extra_link_args = [*ext.extra_link_args, *flags]
         level = ext.name.rpartition("._")[2]
-        ext.extra_compile_args = [*ext.extra_compile_args, *LEVELS.get(level, {}).get(kind, [])]
+        flags = list(LEVELS.get(level, {}).get(kind, []))
+        if kind == "unix":
+            flags = [*UNIX_FLAGS, *flags]
+            if SANITIZE:
+                flags += [*SANITIZE_FLAGS, "-g", "-O1", "-fno-omit-frame-pointer"]
+                ext.extra_link_args = [*ext.extra_link_args, *SANITIZE_FLAGS]
+            elif not COVERAGE:
+                flags += RELEASE_FLAGS
+        ext.extra_compile_args = [*ext.extra_compile_args, *flags]
         super().build_extension(ext)
 
 
-def extension(name):
+def extension(source):
     macros = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")]
     if COVERAGE:
-        macros += [("CYTHON_TRACE", "1"), ("CYTHON_TRACE_NOGIL", "1"), ("CYTHON_USE_SYS_MONITORING", "0")]
+        macros += [
+            ("CYTHON_TRACE", "1"),
+            ("CYTHON_TRACE_NOGIL", "1"),
+            ("CYTHON_USE_SYS_MONITORING", "0"),
+        ]
     return Extension(
-        f"reducekit.{name}",
-        [f"reducekit/{name.replace('.', '/')}.pyx"],
-        include_dirs=[numpy.get_include(), "reducekit"],
+        ".".join(source.with_suffix("").parts),
+        [source.as_posix()],
+        include_dirs=[np.get_include(), "reducekit"],
         define_macros=macros,
-        depends=glob.glob("reducekit/**/*.px[di]", recursive=True),
+        depends=[path.as_posix() for path in Path("reducekit").rglob("*.px[di]")],
     )
 
 
-MODULES = ["_cpu", "_rules", "_plan", "_threads", "_sums", "_engine"]
-MODULES = [name for name in MODULES if os.path.exists(f"reducekit/{name}.pyx")]
-MODULES += [f"_kernels._{level}" for level in (LEVELS if X86 else ["generic"])
-            if os.path.exists(f"reducekit/_kernels/_{level}.pyx")]
+def sources():
+    """All .pyx files, less the levels of processors of another kind."""
+    other = set() if X86 else {f"_{level}" for level in LEVELS if level.startswith("x86_")}
+    return sorted(path for path in Path("reducekit").rglob("*.pyx") if path.stem not in other)
 
-setup(
-    ext_modules=cythonize(
-        [extension(name) for name in MODULES],
-        build_dir="build/cython",
-        compiler_directives={"language_level": 3, "linetrace": COVERAGE},
-        nthreads=0 if sys.platform == "win32" else 2,
-    ),
-    cmdclass={"build_ext": BuildExt},
-)
+
+# The guard is for the processes that cythonize starts where it cannot fork.
+if __name__ == "__main__":
+    setup(
+        ext_modules=cythonize(
+            [extension(source) for source in sources()],
+            build_dir="build/cython",
+            compiler_directives={"language_level": 3, "linetrace": COVERAGE},
+            nthreads=os.cpu_count(),
+        ),
+        cmdclass={"build_ext": BuildExt},
+    )

@@ -1,0 +1,77 @@
+# Everything happens inside .venv; nothing is installed outside this folder.
+PYTHON ?= python3
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := $(shell find reducekit -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi')
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test check stubtest format bench notebooks docs sanitize clean
+
+help:
+	@echo 'make demo       build, and reduce an elevation grid and a photograph'
+	@echo 'make test       run the tests'
+	@echo 'make check      ruff, cython-lint, mypy, stubtest'
+	@echo 'make format     let ruff format and mend what it can'
+	@echo 'make bench      measure this machine against NumPy and the peers that are installed'
+	@echo 'make notebooks  open the notebooks in JupyterLab'
+	@echo 'make docs       build the documentation into docs/_build/html'
+	@echo 'make sanitize   run the tests with the address and undefined-behaviour sanitizers'
+	@echo 'make clean      remove what was built, and .venv'
+
+demo: $(VENV)/.demo $(VENV)/.built
+	@$(BIN)/python -m reducekit.demo
+
+test: $(VENV)/.test $(VENV)/.built
+	@$(BIN)/python -m pytest -n auto --maxprocesses 8
+
+check: $(VENV)/.check $(VENV)/.built
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/cython-lint reducekit
+	$(BIN)/mypy
+	@$(MAKE) --no-print-directory stubtest
+
+stubtest: $(VENV)/.check $(VENV)/.built
+	$(BIN)/python -m mypy.stubtest reducekit --allowlist tests/stubtest_allowlist.txt
+
+format: $(VENV)/.check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.demo $(VENV)/.built
+	@$(BIN)/python -m reducekit bench
+
+notebooks: $(VENV)/.lab $(VENV)/.built
+	$(BIN)/jupyter lab notebooks
+
+docs: $(VENV)/.docs $(VENV)/.built
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build
+	find reducekit -name '*.so' -delete
+	find reducekit tests -name __pycache__ -prune -exec rm -rf {} +
+
+# The build requirements go into .venv once, so that no build makes an environment of its own.
+$(VENV)/.tools: pyproject.toml
+	@tools/check_machine.sh $(PYTHON)
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
+	@echo 'installing what the build needs ...'
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["build-system"]["requires"], sep="\n")' > $@.txt
+	@$(PIP) --requirement $@.txt
+	@touch $@
+
+# Only what changed is compiled again; after an edit of setup.py, whose flags neither Cython nor
+# setuptools track, that is everything.
+$(VENV)/.built: $(VENV)/.tools setup.py $(SOURCES)
+	@echo 'building ...'
+	@$(if $(filter setup.py,$?),CYTHON_FORCE_REGEN=1) $(BIN)/python setup.py --quiet build_ext --inplace $(if $(filter setup.py,$?),--force)
+	@touch $@
+
+# One stamp for each extra of pyproject.toml.
+$(VENV)/.%: $(VENV)/.tools | $(VENV)/.built
+	@echo 'installing reducekit[$*] ...'
+	@$(PIP) --no-build-isolation --editable '.[$*]'
+	@touch $@
