@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SOURCES := $(shell find reducekit -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi')
+SOURCES := $(shell find reducekit -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h')
 
 .DELETE_ON_ERROR:
 .PHONY: help demo test check stubtest format bench notebooks docs sanitize clean
@@ -48,6 +48,19 @@ notebooks: $(VENV)/.lab $(VENV)/.built
 
 docs: $(VENV)/.docs $(VENV)/.built
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+# A copy is built, so that neither build has to be made anew for the other. The runtime must be there
+# before Python is, and libstdc++ before ONNX throws. Python itself leaks at exit by design.
+COPY := build/sanitize
+sanitize: $(VENV)/.test
+	rm -rf $(COPY)
+	mkdir -p $(COPY)
+	cp -R *.* .ci LICENSE Makefile docs notebooks reducekit tests tools $(COPY)
+	find $(COPY)/reducekit -name '*.so' -delete
+	cd $(COPY) && REDUCEKIT_SANITIZE=1 ../../$(BIN)/python setup.py --quiet build_ext --inplace
+	cd $(COPY) && \
+	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 ../../$(BIN)/python -m pytest -n auto --maxprocesses 8
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build

@@ -67,7 +67,11 @@ def extension(source):
         [source.as_posix()],
         include_dirs=[np.get_include(), "reducekit"],
         define_macros=macros,
-        depends=[path.as_posix() for path in Path("reducekit").rglob("*.px[di]")],
+        depends=[
+            path.as_posix()
+            for path in Path("reducekit").rglob("*")
+            if path.suffix in (".pxd", ".pxi", ".h")
+        ],
     )
 
 

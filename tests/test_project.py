@@ -1,0 +1,96 @@
+"""The project's own papers: they agree with each other and with the code."""
+
+import doctest
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import reducekit as rk
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+MARKDOWN = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/design/*.md")]
+)
+
+
+def names(requirements):
+    return {re.split(r"[\[<>=]", each)[0] for each in requirements}
+
+
+def test_readme_examples():
+    failed, tried = doctest.testfile(
+        str(ROOT / "README.md"),
+        module_relative=False,
+        optionflags=doctest.NORMALIZE_WHITESPACE,
+    )
+    assert tried > 8
+    assert failed == 0
+
+
+@pytest.mark.parametrize("name", MARKDOWN)
+def test_links_between_the_papers_lead_somewhere(name):
+    text = (ROOT / name).read_text(encoding="utf-8")
+    targets = [
+        target.partition("#")[0]
+        for target in re.findall(r"\]\(([^)\s]+)\)", text)
+        if not target.startswith(("http:", "https:", "#"))
+    ]
+    missing = [target for target in targets if not (ROOT / name).parent.joinpath(target).exists()]
+    assert missing == []
+
+
+def test_version_is_told_everywhere_the_same():
+    version = PROJECT["version"]
+    cited = re.search(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert cited is not None
+    assert cited[1] == version
+    heads = re.findall(r"^## \[(.+?)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert heads[0] in ("Unreleased", version)
+    if rk.__version__ == "0+unknown":
+        pytest.skip("the package was built in place and never installed")
+    assert rk.__version__ == version
+
+
+def test_the_extra_called_all_holds_every_extra_for_users():
+    (all_of_them,) = EXTRAS["all"]
+    listed = set(re.findall(r"\[(.+)\]", all_of_them)[0].split(","))
+    for_workers = {"all", "check", "demo", "docs", "lab", "test"}
+    assert listed == set(EXTRAS) - for_workers
+    assert names(EXTRAS["demo"]) <= names(EXTRAS["notebook"])
+
+
+def test_readme_names_every_extra_for_users():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (all_of_them,) = EXTRAS["all"]
+    for extra in re.findall(r"\[(.+)\]", all_of_them)[0].split(","):
+        assert f"`{extra}`" in readme
+
+
+def test_changelog_names_the_newest_opset():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"opset from 1 to {rk.schema.NEWEST_OPSET}" in " ".join(text.split())
+
+
+def test_make_help_names_every_target():
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    phony = re.search(r"^\.PHONY: (.+)$", text, re.MULTILINE)
+    assert phony is not None
+    told = set(re.findall(r"^\t@echo 'make (\w+)", text, re.MULTILINE))
+    assert told == set(phony[1].split()) - {"help", "stubtest"}
+    for target in phony[1].split():
+        assert re.search(rf"^{target}:", text, re.MULTILINE), target
+
+
+def test_every_compiled_module_has_a_stub():
+    package = Path(rk.__file__).parent
+    compiled = {path.name.partition(".")[0] for path in package.glob("_*.so")}
+    compiled |= {path.name.partition(".")[0] for path in package.glob("_*.pyd")}
+    # Cython's shared code, where there is some, is no module of ours.
+    stubs = {path.stem for path in package.glob("*.pyi")}
+    assert compiled - {"_cyutility"} <= stubs
+    assert compiled
