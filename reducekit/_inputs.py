@@ -1,0 +1,88 @@
+"""Anything array-like, read as an array without a copy where there is a way."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _refusals
+from .dtypes import element_type
+from .errors import ArgumentError
+
+__all__ = ["as_array"]
+
+
+def as_array(who: str, data: Any) -> NDArray[Any]:
+    """The elements of ``data`` as an ndarray that shares its memory if it can.
+
+    Parameters
+    ----------
+    who : str
+        The caller, for errors.
+    data : array_like
+        An array, a number, nested lists, or an object with the buffer protocol,
+        ``__array_interface__``, ``__array__`` or ``__dlpack__``.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of the base class: subclasses such as ``numpy.memmap`` are viewed.
+
+    Raises
+    ------
+    TypeError
+        If ``data`` cannot be read as an array.
+    DTypeError
+        If its elements are of a type that no reduction takes.
+    ArgumentError
+        If elements are missing (masked, or null in Arrow data).
+    """
+    refuse_missing(who, data)
+    array = np.asarray(data) if isinstance(data, np.ndarray) else _read(who, data)
+    if element_type(array.dtype) is None:
+        raise _refusals.dtype_never(who, array.dtype)
+    return array
+
+
+def _read(who: str, data: Any) -> NDArray[Any]:
+    exports = hasattr(data, "__dlpack__")
+    try:
+        array = np.asarray(data)
+    except Exception as error:
+        if not exports:
+            raise _refusals.not_an_array(who, data, error) from error
+    else:
+        # NumPy wraps what it cannot look into as one object.
+        if not exports or array.dtype != object:
+            return array
+    from . import _dlpack
+
+    try:
+        return _dlpack.read(data)
+    except Exception as error:
+        raise _refusals.not_an_array(who, data, error) from error
+
+
+def refuse_missing(who: str, data: Any) -> None:
+    """Raise if elements are missing: NumPy would read them as NaN or as what lies under a mask."""
+    # A masked array cannot exist before its module is imported, and importing it is slow.
+    ma = sys.modules.get("numpy.ma")
+    if ma is not None and isinstance(data, ma.MaskedArray):
+        missing = int(np.count_nonzero(ma.getmaskarray(data)))
+        ways = "data.filled(value) or data.compressed()"
+    else:
+        count = getattr(data, "null_count", 0)
+        count = count() if callable(count) else count
+        missing = count if isinstance(count, int) else 0
+        ways = "data.fill_null(value) or data.drop_nulls()"
+        if hasattr(data, "drop_null"):
+            ways = "data.fill_null(value) or data.drop_null()"
+    if missing:
+        elements = "element is" if missing == 1 else "elements are"
+        raise ArgumentError(
+            f"{who}: {missing} {elements} missing in the {type(data).__name__}; "
+            f"fill or drop first, as with {ways}"
+        )
