@@ -17,6 +17,8 @@ from . import schema
 from ._engine import reduce_max, reduce_min, reduce_sum
 from ._rules import get_default_opset, opset, set_default_opset
 from .errors import ArgumentError, AxesError, DTypeError, OpsetError, ReduceError
+from .explain import Explanation, explain
+from .tensor import Tensor
 
 try:
     __version__ = _version("reducekit")
@@ -27,8 +29,11 @@ __all__ = [
     "ArgumentError",
     "AxesError",
     "DTypeError",
+    "Explanation",
     "OpsetError",
     "ReduceError",
+    "Tensor",
+    "explain",
     "get_default_opset",
     "opset",
     "reduce_max",
