@@ -47,7 +47,7 @@ notebooks: $(VENV)/.lab $(VENV)/.built
 	$(BIN)/jupyter lab notebooks
 
 docs: $(VENV)/.docs $(VENV)/.built
-	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python -m sphinx --quiet -W --keep-going -b html docs docs/_build/html
 
 # A copy is built, so that neither build has to be made anew for the other. The runtime must be there
 # before Python is, and libstdc++ before ONNX throws. Python itself leaks at exit by design.
@@ -63,7 +63,7 @@ sanitize: $(VENV)/.test
 	    ASAN_OPTIONS=detect_leaks=0 ../../$(BIN)/python -m pytest -n auto --maxprocesses 8
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/generated
 	find reducekit -name '*.so' -delete
 	find reducekit tests -name __pycache__ -prune -exec rm -rf {} +
 

@@ -23,13 +23,17 @@ def names(requirements):
 
 
 def test_readme_examples():
-    failed, tried = doctest.testfile(
-        str(ROOT / "README.md"),
-        module_relative=False,
-        optionflags=doctest.NORMALIZE_WHITESPACE,
-    )
-    assert tried > 8
-    assert failed == 0
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    examples = []
+    for block in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        for example in doctest.DocTestParser().get_examples(block[1], "README.md"):
+            example.lineno += text.count("\n", 0, block.start(1))
+            examples.append(example)
+    assert len(examples) > 8
+    test = doctest.DocTest(examples, {}, "README.md", str(ROOT / "README.md"), 0, text)
+    report = []
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert runner.run(test, out=report.append).failed == 0, "".join(report)
 
 
 @pytest.mark.parametrize("name", MARKDOWN)
