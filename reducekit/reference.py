@@ -333,5 +333,5 @@ def _nearest(value: Fraction, kind: ElementType) -> float:
     step = Fraction(2) ** (max(exponent, int(limits.minexp)) - int(limits.nmant))
     rounded = round(value / step) * step  # Python's round takes ties to even
     if abs(rounded) > Fraction(float(limits.max)):
-        return math.copysign(math.inf, rounded)
+        return math.inf if rounded > 0 else -math.inf
     return float(rounded)

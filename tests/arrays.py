@@ -69,7 +69,7 @@ def ordinary(name, shape, rng):
     """
     kind = by_name(name)
     if kind.kind == "bool":
-        return rng.random(shape) < 0.5
+        return np.asarray(rng.random(shape) < 0.5)
     if kind.kind in ("int", "uint"):
         return rng.integers(
             int(kind.lowest), int(kind.highest), shape, kind.numpy_dtype, endpoint=True
@@ -110,11 +110,11 @@ def _copied_into(buffer, view, array):
 
 def _transposed(array):
     axes = (*range(1, array.ndim), *range(array.ndim)[:1])
-    return np.ascontiguousarray(array.transpose(axes)).transpose(np.argsort(axes))
+    return array.transpose(axes).copy(order="C").transpose(np.argsort(axes).tolist())
 
 
 def _reversed(array):
-    every = (slice(None, None, -1),) * array.ndim
+    every = (..., *(slice(None, None, -1),) * array.ndim)
     return array[every].copy()[every]
 
 
@@ -124,12 +124,12 @@ def _last_axis_reversed(array):
 
 def _every_second(array):
     buffer = _poisoned(array.dtype, [2 * size + 1 for size in array.shape])
-    return _copied_into(buffer, buffer[(slice(1, None, 2),) * array.ndim], array)
+    return _copied_into(buffer, buffer[(..., *(slice(1, None, 2),) * array.ndim)], array)
 
 
 def _backwards_by_three(array):
     buffer = _poisoned(array.dtype, [3 * size for size in array.shape])
-    return _copied_into(buffer, buffer[(slice(None, None, -3),) * array.ndim], array)
+    return _copied_into(buffer, buffer[(..., *(slice(None, None, -3),) * array.ndim)], array)
 
 
 def _padded_rows(array):

@@ -1,0 +1,251 @@
+"""Values: every op on every element type in every memory layout, against the reference."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from arrays import (
+    FLOATS,
+    INTEGERS,
+    LAYOUTS,
+    NAMES,
+    SHARING,
+    SIZES,
+    awkward,
+    extremes,
+    ordinary,
+    plain,
+    subsets,
+)
+from hypothesis import given
+from oracles import FUNCTIONS, REFERENCE, assert_same, check, slack_of_sums
+from strategies import reductions
+
+from reducekit.dtypes import by_name
+
+PAIRS = [
+    (op, name) for op in FUNCTIONS for name in NAMES if (op, name) != ("sum", "bool")
+]  # fmt: skip
+every_pair = pytest.mark.parametrize(("op", "name"), PAIRS, ids=map("-".join, PAIRS))
+# The longest shapes are long along one axis; the others mix sizes of one, odd and even.
+SHAPES = [
+    (), (1,), (7,), (40,), (131,), (1, 1), (3, 70), (70, 3), (65, 33), (1, 129), (129, 1),
+    (2, 3, 4), (5, 1, 9), (1, 17, 1), (4, 6, 33), (33, 2, 8), (2, 3, 2, 5), (1, 2, 1, 3, 1),
+    (2, 1, 3, 2, 3, 2),
+]  # fmt: skip
+
+
+def every_layout(op, data, axes, **kwargs):
+    """Reduce one array in every layout: the result must not tell which."""
+    want = REFERENCE[op](data, axes, strict=False, **kwargs)
+    for layout, lay in LAYOUTS.items():
+        laid = lay(data)
+        check(op, laid, axes, layout, plain=data, want=want, strict=False, **kwargs)
+
+
+@every_pair
+def test_every_layout(op, name):
+    rng = np.random.default_rng(20)
+    for shape in SHAPES:
+        data = ordinary(name, shape, rng)
+        every = subsets(len(shape))
+        chosen = every if len(every) <= 8 else [every[i] for i in rng.permutation(len(every))[:8]]
+        for axes in chosen:
+            every_layout(op, data, axes, keepdims=bool(len(axes) % 2))
+
+
+@every_pair
+def test_every_layout_with_the_awkward_values_of_the_type(op, name):
+    """Subnormals, infinities, signed zeros and limits; for sums, those without overflow."""
+    rng = np.random.default_rng(21)
+    for shape in [(8,), (3, 70), (70, 3), (4, 6, 9)]:
+        data = awkward(name, shape, rng) if op != "sum" else tame(name, shape, rng)
+        for axes in subsets(len(shape)):
+            every_layout(op, data, axes)
+
+
+def tame(name, shape, rng):
+    """Awkward values whose sums are exact in double precision, so that they have one answer."""
+    if name not in FLOATS:
+        return awkward(name, shape, rng)
+    kind = by_name(name).numpy_dtype
+    whole = rng.integers(-64, 65, shape).astype(kind)
+    return np.where(rng.random(shape) < 0.3, np.array(-0.0, kind), whole)
+
+
+@every_pair
+def test_every_layout_that_shares_elements(op, name):
+    rng = np.random.default_rng(22)
+    for shape in [(1,), (40,), (3, 70), (70, 3), (4, 6, 33), (2, 3, 2, 5)]:
+        data = ordinary(name, shape, rng)
+        for layout, lay in SHARING.items():
+            laid = lay(data)
+            for axes in subsets(len(shape)):
+                check(op, laid, axes, layout, plain=plain(laid), strict=False)
+
+
+@every_pair
+def test_every_size_around_the_vector_widths(op, name):
+    """One axis of each size, reduced as a row, as a column, and as one of many of either."""
+    rng = np.random.default_rng(23)
+    for size in SIZES:
+        row = ordinary(name, size, rng)
+        want = REFERENCE[op](row, strict=False)
+        for data in (row, np.ascontiguousarray(row[::-1])[::-1]):
+            check(op, data, plain=row, want=want, strict=False)
+        across = np.stack([row, np.roll(row, 1), row[::-1]])
+        # A sum of doubles may differ in its last place when its order does; other results may not.
+        turned = np.concatenate([REFERENCE[op](each, strict=False) for each in across])
+        for data in (across, np.asfortranarray(across), across[:, ::-1], across.astype(">f8") if
+                     name == "float64" else across):  # fmt: skip
+            check(op, data, [1], plain=across, want=turned.reshape(3, 1), strict=False)
+            check(op, data.T, [0], plain=across.T, want=turned.reshape(1, 3), strict=False)
+
+
+@every_pair
+def test_every_kept_size_around_the_vector_widths(op, name):
+    """Many results at once: the kept axis runs through the sizes, the reduced one is short."""
+    rng = np.random.default_rng(24)
+    for size in [*range(1, 71, 3), 127, 129, 257, 1025]:
+        data = ordinary(name, (3, size), rng)
+        want = REFERENCE[op](data, [0], strict=False)
+        for laid in (data, np.asfortranarray(data), data[:, ::-1].copy()[:, ::-1]):
+            check(op, laid, [0], plain=data, want=want, strict=False)
+            check(op, laid.T, [1], plain=data.T, want=want.reshape(size, 1), strict=False)
+
+
+@pytest.mark.parametrize("op", ["max", "min"])
+@pytest.mark.parametrize("name", NAMES)
+def test_the_extremum_is_found_at_every_position(op, name):
+    kind = by_name(name)
+    low, high = (False, True) if kind.kind == "bool" else (3, 5)
+    rest, best = (low, high) if op == "max" else (high, low)
+    for size in [*range(1, 71), 127, 128, 129, 257]:
+        rows = np.full((size, size), rest, kind.numpy_dtype)
+        np.fill_diagonal(rows, best)
+        want = np.full(size, best, kind.numpy_dtype)
+        for data in (rows, np.asfortranarray(rows), rows[::-1, ::-1]):
+            for axis in (0, 1):
+                got = FUNCTIONS[op](data, axis, keepdims=False, strict=False)
+                assert_same(got, want, (op, name, size))
+        for position in range(size):
+            got = FUNCTIONS[op](rows[position], keepdims=False, strict=False)
+            assert_same(got, np.array(best, kind.numpy_dtype), (op, name, size, position))
+
+
+@pytest.mark.parametrize("op", ["max", "min"])
+@pytest.mark.parametrize("name", NAMES)
+def test_every_two_awkward_values_in_either_order(op, name):
+    special = extremes(name)
+    pairs = np.array(list(itertools.product(special, repeat=2)), special.dtype)
+    check(op, pairs, [1], strict=False)
+    check(op, pairs.T.copy(), [0], strict=False)
+    for first, second in pairs:
+        check(op, np.array([first, second], special.dtype), strict=False)
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integer_sums_wrap(name):
+    kind, rng = by_name(name), np.random.default_rng(25)
+    bits = 8 * kind.itemsize
+    for shape, axes in [((1000,), [0]), ((500, 7), [0]), ((7, 500), [1]), ((7, 50, 3), [0, 1, 2])]:
+        data = rng.integers(int(kind.lowest), int(kind.highest), shape, kind.numpy_dtype)
+        got = check("sum", data, axes, strict=False)
+        assert got.dtype == kind.numpy_dtype
+        total = sum(map(int, data.ravel()))
+        assert (sum(map(int, got.ravel())) - total) % 2**bits == 0
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32"])
+def test_short_float_sums_do_not_depend_on_order(name):
+    rng = np.random.default_rng(26)
+    for size in (5, 64, 1000, 4097):
+        data = ordinary(name, size, rng)
+        want = REFERENCE["sum"](data)
+        for _ in range(5):
+            assert_same(FUNCTIONS["sum"](rng.permutation(data)), want, (name, size))
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_every_sum_of_two_in_sixteen_bits_is_rounded_once(name):
+    """All pairs of a wide sample, ties between two results among them."""
+    kind, rng = by_name(name).numpy_dtype, np.random.default_rng(27)
+    sample = rng.integers(0, 2**16, (20000, 2), np.uint16).view(kind)
+    with np.errstate(invalid="ignore"):
+        sample = sample[np.isfinite(sample).all(axis=1)]
+        wide = sample.astype(np.float64)
+        spread = np.abs(wide).max(axis=1) / np.abs(wide).min(axis=1).clip(2.0**-133)
+    check("sum", sample[spread < 2.0**40], [1])
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_ties_are_rounded_to_even(name):
+    """Sums that lie in the middle between two values, and a hair to either side of it."""
+    mantissa = {"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}[name]
+    kind = by_name(name).numpy_dtype
+    top = 2.0 ** (mantissa - 1)
+    hair = 2.0 ** -(mantissa // 2)
+    rows = [
+        (top + k, half, side)
+        for k in (0, 1, 2, 3)
+        for half in (0.5, -0.5)
+        for side in (0.0, hair, -hair)
+    ]
+    data = np.array(rows + [tuple(-v for v in row) for row in rows]).astype(kind)
+    want = REFERENCE["sum"](data, [1])
+    for order in itertools.permutations(range(3)):
+        assert_same(FUNCTIONS["sum"](data[:, order], [1]), want, (name, order))
+
+
+def test_the_reference_sums_as_fsum_does():
+    """For doubles; math.fsum is a correctly rounded sum that we did not write."""
+    rng = np.random.default_rng(28)
+    for spread in (1, 30, 300):
+        for size in (1, 2, 3, 10, 100):
+            for _ in range(30):
+                data = rng.standard_normal(size) * 10.0 ** rng.integers(-spread, spread, size)
+                assert REFERENCE["sum"](data, keepdims=False) == math.fsum(data)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_the_reference_rounds_to_the_nearest(name):
+    """Its result is at least as near to the true sum as either neighbour, in fractions."""
+    kind, rng = by_name(name).numpy_dtype, np.random.default_rng(29)
+    for _ in range(200):
+        data = awkward(name, 9, rng)
+        data = data[np.isfinite(data)]
+        exact = sum(map(Fraction, data.astype(np.float64).tolist()))
+        got = REFERENCE["sum"](data, keepdims=False)
+        distance = abs(_as_fraction(got) - exact)
+        for side in (-np.inf, np.inf):
+            with np.errstate(over="ignore"):
+                neighbour = np.nextafter(got, np.array(side, kind))
+            assert distance <= abs(_as_fraction(neighbour) - exact)
+
+
+def _as_fraction(value):
+    """The value of a float; of an infinity, the one that it would have if the type went on."""
+    if np.isfinite(value):
+        return Fraction(float(value))
+    largest = np.nextafter(value, np.zeros_like(value))
+    before = np.nextafter(largest, np.zeros_like(value))
+    return 2 * Fraction(float(largest)) - Fraction(float(before))
+
+
+@pytest.mark.parametrize("size", [100, 10_000, 1_000_000])
+def test_error_of_a_double_sum_does_not_grow_with_the_count(size):
+    rng = np.random.default_rng(size)
+    for data in (rng.random(size), np.full(size, 0.1), rng.standard_normal(size)):
+        want = np.array(math.fsum(data))
+        for laid in (data, data[::-1], np.stack([data, data], 1)[:, 0]):
+            got = FUNCTIONS["sum"](laid, keepdims=False)
+            assert_same(got, want, size, slack_of_sums(data, None)[0])
+        both = FUNCTIONS["sum"](np.stack([data, data], 1), [0], keepdims=False)
+        assert_same(both, np.array([want, want]), size, slack_of_sums(data, None)[0])
+
+
+@given(reductions())
+def test_any_reduction(case):
+    check(case.op, case.data, case.axes, **case.kwargs)
