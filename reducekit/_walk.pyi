@@ -1,0 +1,1 @@
+# Nothing for Python: its functions are C, in _walk.pxd.
