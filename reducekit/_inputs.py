@@ -12,7 +12,7 @@ from . import _refusals
 from .dtypes import element_type
 from .errors import ArgumentError
 
-__all__ = ["as_array"]
+__all__ = ["as_array", "copy_into", "may_share"]
 
 
 def as_array(who: str, data: Any) -> NDArray[Any]:
@@ -86,3 +86,13 @@ def refuse_missing(who: str, data: Any) -> None:
             f"{who}: {missing} {elements} missing in the {type(data).__name__}; "
             f"fill or drop first, as with {ways}"
         )
+
+
+def may_share(out: NDArray[Any], data: NDArray[Any]) -> bool:
+    """Whether writing ``out`` could change ``data``, by the bounds of their memory."""
+    return bool(np.may_share_memory(out, data))
+
+
+def copy_into(out: NDArray[Any], data: NDArray[Any]) -> None:
+    """Copy the elements, bit by bit but for the byte order."""
+    np.copyto(out, data, casting="equiv")

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from . import schema
 from .dtypes import by_name
 from .errors import ArgumentError, AxesError, DTypeError, OpsetError
@@ -116,6 +118,13 @@ def no_noop(who: str, version: schema.OperatorVersion) -> OpsetError:
         f"{who}: noop_with_empty_axes=True, but {version} has no such attribute; "
         f"use opset {first} or later"
     )
+
+
+def read_flag(who: str, name: str, value: Any) -> bool:
+    """The value of a flag: True, False, 1 or 0; anything else is refused."""
+    if isinstance(value, (bool, int, np.bool_, np.integer)) and value in (0, 1):
+        return bool(value)
+    raise flag(who, name, value)
 
 
 def flag(who: str, name: str, value: Any) -> Exception:

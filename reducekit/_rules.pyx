@@ -184,14 +184,8 @@ cdef int type_index(object dtype, int type_num) except -2:
     return -1
 
 
-cdef int read_flag(object value, str name, int op) except -1:
-    if value is True:
-        return 1
-    if value is False:
-        return 0
-    if isinstance(value, (np.bool_, int, np.integer)) and (value == 0 or value == 1):
-        return 1 if value else 0
-    raise _refusals.flag(NAMES[op], name, value)
+cdef inline int read_flag(object value, str name, int op) except -1:
+    return _refusals.read_flag(NAMES[op], name, value)
 
 
 cdef int add_axis(call_t* call, object axis, bint negative_allowed) except -1:

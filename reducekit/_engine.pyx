@@ -1,0 +1,361 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: freethreading_compatible=True
+"""The public functions.
+
+Each is the compiled function itself: a Python frame in front would cost more than
+the reduction of ten elements. A call is read into a C struct (`_rules.check`), gets a
+result, a plan on the stack (`_plan.build`) and is walked without the GIL
+(`_walk.walk`).
+"""
+
+cimport numpy as cnp
+from cpython.ref cimport Py_INCREF
+
+from ._plan cimport build, plan_t
+from ._rules cimport call_t, check, type_index
+from ._walk cimport walk
+
+from . import _inputs, _refusals
+from .dtypes import ELEMENT_TYPES
+
+cnp.import_array()
+
+cdef extern from *:
+    """
+    #define RK_BYTEORDER(descr) ((descr)->byteorder)
+    #if PY_BIG_ENDIAN
+    #define RK_FOREIGN '<'
+    #else
+    #define RK_FOREIGN '>'
+    #endif
+    """
+    char RK_BYTEORDER(cnp.dtype descr)
+    char RK_FOREIGN
+
+cdef extern from "numpy/arrayobject.h":
+    # Takes over a reference to the descr.
+    cnp.ndarray PyArray_Empty(int nd, cnp.npy_intp* dims, cnp.dtype descr, int fortran)
+
+cdef enum:
+    MAX = 0
+    MIN = 1
+    SUM = 2
+    # Below this many elements the GIL is kept: giving it up and taking it back is a
+    # quarter of a tiny call.
+    KEEP_GIL = 4096
+
+cdef list NAMES = ["reduce_max", "reduce_min", "reduce_sum"]
+cdef list DTYPES = [kind.numpy_dtype for kind in ELEMENT_TYPES]
+
+
+cdef cnp.ndarray new_result(int type_index, int ndim, cnp.npy_intp* shape):
+    cdef cnp.dtype descr = DTYPES[type_index]
+    Py_INCREF(descr)
+    return PyArray_Empty(ndim, shape, descr, False)
+
+
+cdef cnp.ndarray check_out(int op, object out, int type_index, int ndim, cnp.npy_intp* shape,
+                           cnp.ndarray data):
+    """The array to write into: `out` itself, or a fresh one where they share memory."""
+    cdef int i
+    cdef cnp.ndarray array
+    cdef bint fits
+    if not isinstance(out, cnp.ndarray):
+        raise _refusals.out_type(NAMES[op], out)
+    array = out
+    fits = cnp.PyArray_NDIM(array) == ndim
+    for i in range(ndim):
+        fits = fits and cnp.PyArray_DIM(array, i) == shape[i]
+    if not fits:
+        raise _refusals.out_shape(NAMES[op], out.shape, tuple([shape[i] for i in range(ndim)]))
+    if out.dtype != DTYPES[type_index]:
+        raise _refusals.out_dtype(NAMES[op], out.dtype, DTYPES[type_index])
+    if not out.flags.writeable:
+        raise _refusals.out_readonly(NAMES[op])
+    # Written through strides, element by element, after everything was read: but tiles
+    # are written while later ones are still unread, so shared memory needs a copy, and
+    # so do unaligned elements.
+    if type(out) is not cnp.ndarray or not out.flags.aligned or _inputs.may_share(out, data):
+        return new_result(type_index, ndim, shape)
+    return array
+
+
+cdef object reduce(int op, object data, object axes, object keepdims, object noop,
+                   object opset, object strict, object out, bint exact):
+    cdef cnp.ndarray x, result
+    cdef cnp.dtype descr
+    cdef call_t call
+    cdef plan_t plan
+    cdef cnp.npy_intp shape[64]
+    cdef Py_ssize_t out_strides[64]
+    cdef const cnp.npy_intp* dims
+    cdef int i, j, ndim, out_ndim
+    cdef bint awkward, swapped
+    cdef const char* source
+    cdef char* target
+
+    if type(data) is cnp.ndarray:
+        x = data
+    else:
+        x = _inputs.as_array(NAMES[op], data)
+    descr = x.descr
+    ndim = cnp.PyArray_NDIM(x)
+    call.op = op
+    call.ndim = ndim
+    call.type_index = type_index(descr, descr.type_num)
+    check(&call, descr, axes, keepdims, noop, opset, strict)
+
+    dims = cnp.PyArray_DIMS(x)
+    out_ndim = 0
+    for i in range(ndim):
+        if not call.reduced[i]:
+            shape[out_ndim] = dims[i]
+            out_ndim += 1
+        elif call.keepdims:
+            shape[out_ndim] = 1
+            out_ndim += 1
+    if out is None:
+        result = new_result(call.type_index, out_ndim, shape)
+    else:
+        result = check_out(op, out, call.type_index, out_ndim, shape, x)
+
+    if call.identity:
+        # The reduction is no step at all: the bits of each element come through.
+        _inputs.copy_into(result, x)
+    else:
+        j = 0
+        for i in range(ndim):
+            out_strides[i] = 0
+            if not call.reduced[i]:
+                out_strides[i] = cnp.PyArray_STRIDE(result, j)
+                j += 1
+            elif call.keepdims:
+                j += 1
+        swapped = RK_BYTEORDER(descr) == RK_FOREIGN
+        awkward = swapped or not cnp.PyArray_ISALIGNED(x)
+        build(&plan, ndim, <const Py_ssize_t*>dims, <const Py_ssize_t*>cnp.PyArray_STRIDES(x), out_strides, call.reduced,
+              cnp.PyArray_ITEMSIZE(x), op != SUM, awkward, swapped)
+        source = cnp.PyArray_BYTES(x)
+        target = cnp.PyArray_BYTES(result)
+        if plan.outputs * plan.terms < KEEP_GIL:
+            walk(&plan, op, call.type_index, exact, source, target)
+        else:
+            with nogil:
+                walk(&plan, op, call.type_index, exact, source, target)
+
+    if out is not None:
+        if result is not out:
+            _inputs.copy_into(out, result)
+        return out
+    return result
+
+
+def reduce_max(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
+               opset=None, strict=True, out=None):
+    """The maximum of the elements along axes, as ONNX ReduceMax defines it.
+
+    NaN wins wherever it stands. +0 is above -0. An empty set gives -inf, the least integer or
+    False.
+
+    Parameters
+    ----------
+    data : array_like
+        Elements of any shape and layout: an array of any strides, byte order or
+        alignment, nested lists, a number, or an object with ``__array__``,
+        ``__dlpack__`` or the buffer protocol. It is never changed.
+    axes : int, sequence of int, or None
+        The axes to reduce, from -rank to rank - 1 (0 to rank - 1 below opset 11).
+        None or an empty sequence means all of them.
+    keepdims : bool, default True
+        Keep reduced axes with size 1, as ONNX does by default, unlike NumPy.
+    noop_with_empty_axes : bool, default False
+        Let None or empty ``axes`` mean no axis at all: the result is a copy of the
+        data. The attribute exists from opset 18.
+    opset : int or "latest", optional
+        The ONNX opset whose rules apply. The default is that of
+        :func:`reducekit.opset` or :func:`reducekit.set_default_opset`.
+    strict : bool, default True
+        False lifts the opset's list of element types and the ban on negative axes
+        below opset 11. It changes no arithmetic.
+    out : numpy.ndarray, optional
+        Where to put the result, of exactly its shape and dtype. It may overlap
+        ``data``. Nothing is written if an error is raised.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of the dtype of ``data`` in native byte order; an array even at rank 0. It
+        shares no memory with ``data``. ``out``, if that was given.
+
+    Raises
+    ------
+    OpsetError
+        The opset is unknown, or its version lacks ``noop_with_empty_axes``.
+    DTypeError
+        The version does not take the elements of ``data``.
+    AxesError
+        An axis is out of range, given twice, or negative below opset 11.
+    ArgumentError
+        A flag is neither True nor False, or ``out`` has another shape.
+    TypeError
+        An argument has a wrong Python type.
+
+    Notes
+    -----
+    ReduceMax has the versions 1, 11, 12, 13, 18 and 20;
+    ``reducekit.schema.history("ReduceMax")`` lists what each allows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reducekit as rk
+    >>> x = np.array([[1.0, 5.0], [np.nan, 3.0]], dtype=np.float32)
+    >>> rk.reduce_max(x, 1)
+    array([[5.],
+           [nan]], dtype=float32)
+    >>> rk.reduce_max(np.zeros((2, 0), np.int8), -1, keepdims=False)
+    array([-128, -128], dtype=int8)
+    """
+    return reduce(MAX, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, False)
+
+
+def reduce_min(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
+               opset=None, strict=True, out=None):
+    """The minimum of the elements along axes, as ONNX ReduceMin defines it.
+
+    NaN wins wherever it stands. -0 is below +0. An empty set gives +inf, the greatest integer
+    or True.
+
+    Parameters
+    ----------
+    data : array_like
+        Elements of any shape and layout: an array of any strides, byte order or
+        alignment, nested lists, a number, or an object with ``__array__``,
+        ``__dlpack__`` or the buffer protocol. It is never changed.
+    axes : int, sequence of int, or None
+        The axes to reduce, from -rank to rank - 1 (0 to rank - 1 below opset 11).
+        None or an empty sequence means all of them.
+    keepdims : bool, default True
+        Keep reduced axes with size 1, as ONNX does by default, unlike NumPy.
+    noop_with_empty_axes : bool, default False
+        Let None or empty ``axes`` mean no axis at all: the result is a copy of the
+        data. The attribute exists from opset 18.
+    opset : int or "latest", optional
+        The ONNX opset whose rules apply. The default is that of
+        :func:`reducekit.opset` or :func:`reducekit.set_default_opset`.
+    strict : bool, default True
+        False lifts the opset's list of element types and the ban on negative axes
+        below opset 11. It changes no arithmetic.
+    out : numpy.ndarray, optional
+        Where to put the result, of exactly its shape and dtype. It may overlap
+        ``data``. Nothing is written if an error is raised.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of the dtype of ``data`` in native byte order; an array even at rank 0. It
+        shares no memory with ``data``. ``out``, if that was given.
+
+    Raises
+    ------
+    OpsetError
+        The opset is unknown, or its version lacks ``noop_with_empty_axes``.
+    DTypeError
+        The version does not take the elements of ``data``.
+    AxesError
+        An axis is out of range, given twice, or negative below opset 11.
+    ArgumentError
+        A flag is neither True nor False, or ``out`` has another shape.
+    TypeError
+        An argument has a wrong Python type.
+
+    Notes
+    -----
+    ReduceMin has the versions 1, 11, 12, 13, 18 and 20;
+    ``reducekit.schema.history("ReduceMin")`` lists what each allows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reducekit as rk
+    >>> x = np.array([[1.0, 5.0], [np.nan, 3.0]], dtype=np.float32)
+    >>> rk.reduce_min(x, 1)
+    array([[1.],
+           [nan]], dtype=float32)
+    >>> rk.reduce_min(np.zeros((2, 0), np.int8), -1, keepdims=False)
+    array([127, 127], dtype=int8)
+    """
+    return reduce(MIN, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, False)
+
+
+def reduce_sum(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
+               opset=None, strict=True, out=None, exact=False):
+    """The sum of the elements along axes, as ONNX ReduceSum defines it.
+
+    Integers wrap in their own type. Sums of float16, bfloat16 and float32 are the
+    true sum, rounded once. float64 is summed in twice its precision; ``exact=True``
+    rounds the true sum there as well. Infinities and NaN follow IEEE 754. An empty
+    set gives 0.
+
+    Parameters
+    ----------
+    data : array_like
+        Elements of any shape and layout: an array of any strides, byte order or
+        alignment, nested lists, a number, or an object with ``__array__``,
+        ``__dlpack__`` or the buffer protocol. It is never changed.
+    axes : int, sequence of int, or None
+        The axes to reduce, from -rank to rank - 1 (0 to rank - 1 below opset 11).
+        None or an empty sequence means all of them.
+    keepdims : bool, default True
+        Keep reduced axes with size 1, as ONNX does by default, unlike NumPy.
+    noop_with_empty_axes : bool, default False
+        Let None or empty ``axes`` mean no axis at all: the result is a copy of the
+        data. The attribute exists from opset 13.
+    opset : int or "latest", optional
+        The ONNX opset whose rules apply. The default is that of
+        :func:`reducekit.opset` or :func:`reducekit.set_default_opset`.
+    strict : bool, default True
+        False lifts the opset's list of element types and the ban on negative axes
+        below opset 11. It changes no arithmetic.
+    out : numpy.ndarray, optional
+        Where to put the result, of exactly its shape and dtype. It may overlap
+        ``data``. Nothing is written if an error is raised.
+    exact : bool, default False
+        For float64: return the true sum rounded once, whatever the data. Other types
+        are exact always.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of the dtype of ``data`` in native byte order; an array even at rank 0. It
+        shares no memory with ``data``. ``out``, if that was given.
+
+    Raises
+    ------
+    OpsetError
+        The opset is unknown, or its version lacks ``noop_with_empty_axes``.
+    DTypeError
+        The version does not take the elements of ``data``.
+    AxesError
+        An axis is out of range, given twice, or negative below opset 11.
+    ArgumentError
+        A flag is neither True nor False, or ``out`` has another shape.
+    TypeError
+        An argument has a wrong Python type.
+
+    Notes
+    -----
+    ReduceSum has the versions 1, 11 and 13; ``reducekit.schema.history("ReduceSum")``
+    lists what each allows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reducekit as rk
+    >>> rk.reduce_sum(np.array([1e8, 1.0, -1e8], dtype=np.float32))
+    array([1.], dtype=float32)
+    >>> rk.reduce_sum(np.array([2**31 - 1, 1], dtype=np.int32), 0, keepdims=False)
+    array(-2147483648, dtype=int32)
+    """
+    return reduce(SUM, data, axes, keepdims, noop_with_empty_axes, opset, strict, out,
+                  exact is True or (exact is not False and _refusals.read_flag("reduce_sum", "exact", exact)))

@@ -1,0 +1,65 @@
+# The border between the walk and the kernels: what a kernel receives, and the
+# table that each CPU level fills. Nothing else crosses it.
+#
+# A *state* is what is known so far about up to TILE outputs: one to four parallel
+# arrays in scratch memory. Kernels fold elements into it, `finish` turns it into
+# results. The arrays mean:
+#
+#   kind of reduction          a                  b                    c              d
+#   max, min of integers       the extreme        -                    -              -
+#   max, min of 16-bit floats  order key, int16   -                    -              -
+#   max, min of float32/64     extreme            sum: NaN evidence    bits and / or  -
+#   sum of integers            sum, wrapped       -                    -              -
+#   sum of floats              double             double, the rest     largest |x|    smallest |x|
+#
+# The last two are bit patterns without the sign; they bound the error of the sum.
+
+cdef enum:
+    TILE = 1024        # outputs in one state
+
+cdef struct state_t:
+    void* a
+    void* b
+    void* c
+    void* d
+    bint few           # sums of at most FEW terms: fill d, so that ties are settled at once
+    bint exact         # float64 sums: the result must be the rounded true sum
+
+cdef enum:
+    FEW = 64
+
+# The last two arguments of every kernel carry no value: their types choose the
+# compiled version (element type; max or min), and callers pass NULL and 0.
+
+# `outer` times `run` contiguous elements, contiguous, for each of `kept` outputs
+ctypedef void (*runs_t)(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                        state_t* state, const void* kind, int order) noexcept nogil
+# `rows` rows of `columns` contiguous elements, one output a column
+ctypedef void (*rows_t)(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                        Py_ssize_t row_stride, state_t* state, const void* kind, int order) noexcept nogil
+ctypedef void (*init_t)(Py_ssize_t first, Py_ssize_t count, state_t* state, const void* kind, int order) noexcept nogil
+# columns j, j + period, j + 2 * period ... into column j
+ctypedef void (*fold_t)(Py_ssize_t columns, Py_ssize_t period, state_t* state, const void* kind, int order) noexcept nogil
+# Write `count` results, from columns 0, step, 2 * step ...; outputs that need a slow
+# look are put into suspects; their number is returned. `terms` is the number of
+# elements that went into each output.
+ctypedef Py_ssize_t (*finish_t)(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                                Py_ssize_t out_stride, Py_ssize_t* suspects,
+                                state_t* state, const void* kind, int order) noexcept nogil
+
+cdef struct kernels_t:
+    init_t init
+    runs_t runs
+    runs_t short_runs  # run of at most SHORT, kept_stride == run * itemsize, outer == 1
+    rows_t rows
+    fold_t fold
+    finish_t finish
+
+cdef enum:
+    SHORT = 32
+    N_OPS = 3
+    N_TYPES = 13
+
+cdef struct table_t:
+    kernels_t of[3][13]   # [operator][element type], in the order of schema and dtypes

@@ -1,0 +1,1132 @@
+# The kernels, one text for every CPU level: _generic.pyx, _x86_avx2.pyx and
+# _x86_avx512.pyx include it and differ only in what the compiler is told.
+#
+# Design. A kernel folds elements into a state (kernels.pxd says what its arrays
+# mean). It works on a fixed number of *lanes*, small local arrays that the compiler
+# keeps in vector registers, and folds them at the end. The lanes are written in the
+# source, so the order of every addition is the same at each level and so are the
+# bits. Rows are accumulated into local arrays, because a compiler must assume that
+# a state passed by pointer overlaps the data, and then gives up vectors.
+#
+# Floats are compared as follows.
+# * 16 bits wide: by integer keys made from the bits. A key orders -0 below +0 and
+#   puts every NaN, of either sign, above +infinity, so a maximum is one integer
+#   maximum. A minimum is the maximum of the negated elements.
+# * 32 and 64 bits wide: by a plain compare, which vector units have; it drops NaNs
+#   and mixes zeros. So a sum of the elements runs beside it as evidence of NaN (a
+#   sum can turn NaN by +inf and -inf alone: that is looked at again, slowly), and
+#   the conjunction (or disjunction) of the bits as evidence of a zero's sign.
+
+from libc.stdint cimport (
+    int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
+)
+from cpython.pycapsule cimport PyCapsule_New
+from libc.math cimport isfinite, isnan
+from .bind cimport bind1, bind2
+from .kernels cimport (
+    FEW, N_OPS, N_TYPES, SHORT, TILE, finish_t, fold_t, init_t, kernels_t, rows_t, runs_t,
+    state_t, table_t,
+)
+
+cdef extern from "bits.h":
+    # Cython takes two names for one type as one; what it is told here is only a hint,
+    # the C types are those of the header.
+    ctypedef unsigned short half_t
+    ctypedef unsigned int brain_t
+    ctypedef int largest_t
+    ctypedef long smallest_t
+    double rk_one
+    float rk_float(uint32_t bits) noexcept nogil
+    double rk_double(uint64_t bits) noexcept nogil
+    uint32_t rk_bits32(float x) noexcept nogil
+    uint64_t rk_bits64(double x) noexcept nogil
+    double RK_ADD(double x, double one, double y) noexcept nogil
+    double RK_SUB(double x, double one, double y) noexcept nogil
+    float rk_half_to_float(uint16_t) noexcept nogil
+    float rk_brain_to_float(uint16_t) noexcept nogil
+    void rk_halves_to_floats(const uint16_t*, float*, Py_ssize_t) noexcept nogil
+    uint16_t rk_double_to_half(double) noexcept nogil
+    uint16_t rk_double_to_brain(double) noexcept nogil
+
+ctypedef fused whole_t:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+ctypedef fused unsigned_t:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+ctypedef fused real_t:
+    float
+    double
+
+ctypedef fused key_t:
+    half_t
+    brain_t
+
+ctypedef fused order_t:        # max or min, fixed when the kernel is compiled
+    largest_t
+    smallest_t
+
+ctypedef fused narrow_t:       # floats whose sum is carried in double
+    half_t
+    brain_t
+    float
+
+# The sizes stand as plain numbers below, since Cython makes a Python loop of a range
+# with a named step: 256 bytes of lanes (four registers of 512 bits), 512 columns in
+# the local arrays of a row kernel, and blocks of 4096 elements or 128 rows that are
+# summed before they meet the compensated pair.
+
+# 2^-53 times the longest chain of additions in a block, which is 128 rows, or 4096
+# elements in 32 lanes and their folding, with room for the rounding of the bound.
+cdef double CHAIN_ERROR = 160.0 * 2.0 ** -53
+cdef double ROUND_OFF = 2.0 ** -53
+
+
+cdef inline bint is_largest(order_t order) noexcept nogil:
+    if order_t is largest_t:
+        return True
+    else:
+        return False
+
+
+cdef inline uint16_t flip_of(order_t order) noexcept nogil:
+    if order_t is largest_t:
+        return 0
+    else:
+        return 0x8000
+
+
+cdef inline uint16_t turn_of(const key_t* kind) noexcept nogil:
+    """How far the keys are turned for -infinity to become the least."""
+    if key_t is half_t:
+        return 0x7fff - 0x7c00
+    else:
+        return 0x7fff - 0x7f80
+
+
+cdef inline bint better(whole_t x, whole_t y, const bint largest) noexcept nogil:
+    return x > y if largest else x < y
+
+
+# ---------------------------------------------------------------- integers: max and min
+
+cdef inline whole_t worst(const whole_t* kind, const bint largest) noexcept nogil:
+    """The extreme of nothing."""
+    if whole_t is int8_t:
+        return <int8_t>-128 if largest else <int8_t>127
+    elif whole_t is int16_t:
+        return <int16_t>-32768 if largest else <int16_t>32767
+    elif whole_t is int32_t:
+        return <int32_t>0x80000000U if largest else <int32_t>0x7fffffff
+    elif whole_t is int64_t:
+        return <int64_t>0x8000000000000000ULL if largest else <int64_t>0x7fffffffffffffffLL
+    else:
+        return <whole_t>0 if largest else <whole_t>~<whole_t>0
+
+
+cdef inline void whole_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
+                            const whole_t* kind, order_t order) noexcept nogil:
+    cdef bint largest = is_largest[order_t](order)
+    cdef whole_t* a = <whole_t*>state.a
+    cdef Py_ssize_t i
+    for i in range(first, first + count):
+        a[i] = worst(kind, largest)
+
+
+cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                            Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                            state_t* state, const whole_t* kind, order_t order) noexcept nogil:
+    cdef bint largest = is_largest[order_t](order)
+    cdef const whole_t[::1] v = None
+    cdef whole_t* a = <whole_t*>state.a
+    cdef whole_t lane[256]
+    cdef whole_t x, best
+    cdef Py_ssize_t i, o, b, blocks, lanes = 256 // sizeof(whole_t)
+    cdef Py_ssize_t k, width
+    for i in range(kept):
+        best = a[i]
+        blocks = run // lanes
+        for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
+            lane[k] = best
+        for o in range(outer):
+            bind1(data + i * kept_stride + o * outer_stride, run, sizeof(whole_t), v)
+            for b in range(blocks):
+                for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
+                    x = v[b * <Py_ssize_t>(256 // sizeof(whole_t)) + k]
+                    lane[k] = x if better(x, lane[k], largest) else lane[k]
+            for k in range(blocks * lanes, run):
+                x = v[k]
+                best = x if better(x, best, largest) else best
+        if blocks:
+            for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
+                best = lane[k] if better(lane[k], best, largest) else best
+        a[i] = best
+
+
+cdef inline void whole_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                            Py_ssize_t row_stride, state_t* state,
+                            const whole_t* kind, order_t order) noexcept nogil:
+    cdef bint largest = is_largest[order_t](order)
+    cdef const whole_t[:, ::1] v = None
+    cdef whole_t* a = <whole_t*>state.a
+    cdef whole_t best[512]
+    cdef whole_t x, y, z, w
+    cdef Py_ssize_t first, width, r, j
+    for first in range(0, columns, 512):
+        width = columns - first if columns - first < 512 else 512
+        bind2(data + first * <Py_ssize_t>sizeof(whole_t), rows, width, row_stride,
+              sizeof(whole_t), v)
+        for j in range(width):
+            best[j] = a[first + j]
+        for r in range(rows // 4):
+            for j in range(width):
+                x = v[4 * r, j]
+                y = v[4 * r + 1, j]
+                z = v[4 * r + 2, j]
+                w = v[4 * r + 3, j]
+                x = y if better(y, x, largest) else x
+                z = w if better(w, z, largest) else z
+                x = z if better(z, x, largest) else x
+                best[j] = x if better(x, best[j], largest) else best[j]
+        for r in range(rows // 4 * 4, rows):
+            for j in range(width):
+                x = v[r, j]
+                best[j] = x if better(x, best[j], largest) else best[j]
+        for j in range(width):
+            a[first + j] = best[j]
+
+
+cdef inline void whole_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
+                            const whole_t* kind, order_t order) noexcept nogil:
+    cdef bint largest = is_largest[order_t](order)
+    cdef whole_t* a = <whole_t*>state.a
+    cdef Py_ssize_t j, k
+    k = 0
+    for j in range(period, columns):
+        a[k] = a[j] if better(a[j], a[k], largest) else a[k]
+        k += 1
+        if k == period:
+            k = 0
+
+
+cdef inline Py_ssize_t whole_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                                    Py_ssize_t out_stride, Py_ssize_t* suspects,
+                                    state_t* state, const whole_t* kind, int order) noexcept nogil:
+    cdef whole_t* a = <whole_t*>state.a
+    cdef Py_ssize_t i
+    for i in range(count):
+        (<whole_t*>(out + i * out_stride))[0] = a[i * step]
+    return 0
+
+
+cdef Py_ssize_t bool_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                            Py_ssize_t out_stride, Py_ssize_t* suspects,
+                            state_t* state, const void* kind, int order) noexcept nogil:
+    # A byte other than 0 and 1 can only come from a view; NumPy calls it True.
+    cdef uint8_t* a = <uint8_t*>state.a
+    cdef Py_ssize_t i
+    for i in range(count):
+        (<uint8_t*>(out + i * out_stride))[0] = a[i * step] != 0
+    return 0
+
+
+# ---------------------------------------------------------------- 16-bit floats: max and min
+
+cdef inline int16_t key16(uint16_t bits, uint16_t flip, uint16_t turn) noexcept nogil:
+    """The order key: -infinity is the least int16, NaNs are above +infinity."""
+    cdef uint16_t b = bits ^ flip
+    return <int16_t><uint16_t>((b ^ <uint16_t>(<uint16_t>(<int16_t>b >> 15) >> 1)) - turn)
+
+
+cdef inline void key_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
+                          const key_t* kind, order_t order) noexcept nogil:
+    cdef uint16_t flip = flip_of[order_t](order)
+    cdef uint16_t turn = turn_of[key_t](kind)
+    cdef int16_t* a = <int16_t*>state.a
+    cdef Py_ssize_t i
+    for i in range(first, first + count):
+        a[i] = -32768
+
+
+cdef inline void key_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                          Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                          state_t* state, const key_t* kind, order_t order) noexcept nogil:
+    cdef uint16_t flip = flip_of[order_t](order)
+    cdef uint16_t turn = turn_of[key_t](kind)
+    cdef const uint16_t[::1] v = None
+    cdef int16_t* a = <int16_t*>state.a
+    cdef int16_t lane[64]
+    cdef int16_t x, best
+    cdef Py_ssize_t i, o, b, k, blocks = run // 64
+    for i in range(kept):
+        best = a[i]
+        for k in range(64):
+            lane[k] = best
+        for o in range(outer):
+            bind1(data + i * kept_stride + o * outer_stride, run, 2, v)
+            for b in range(blocks):
+                for k in range(64):
+                    x = key16(v[b * 64 + k], flip, turn)
+                    lane[k] = x if x > lane[k] else lane[k]
+            for k in range(blocks * 64, run):
+                x = key16(v[k], flip, turn)
+                best = x if x > best else best
+        if blocks:
+            for k in range(64):
+                best = lane[k] if lane[k] > best else best
+        a[i] = best
+
+
+cdef inline void key_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                          Py_ssize_t row_stride, state_t* state,
+                          const key_t* kind, order_t order) noexcept nogil:
+    cdef uint16_t flip = flip_of[order_t](order)
+    cdef uint16_t turn = turn_of[key_t](kind)
+    cdef const uint16_t[:, ::1] v = None
+    cdef int16_t* a = <int16_t*>state.a
+    cdef int16_t best[512]
+    cdef int16_t x, y, z, w
+    cdef Py_ssize_t first, width, r, j
+    for first in range(0, columns, 512):
+        width = columns - first if columns - first < 512 else 512
+        bind2(data + first * 2, rows, width, row_stride, 2, v)
+        for j in range(width):
+            best[j] = a[first + j]
+        for r in range(rows // 4):
+            for j in range(width):
+                x = key16(v[4 * r, j], flip, turn)
+                y = key16(v[4 * r + 1, j], flip, turn)
+                z = key16(v[4 * r + 2, j], flip, turn)
+                w = key16(v[4 * r + 3, j], flip, turn)
+                x = y if y > x else x
+                z = w if w > z else z
+                x = z if z > x else x
+                best[j] = x if x > best[j] else best[j]
+        for r in range(rows // 4 * 4, rows):
+            for j in range(width):
+                x = key16(v[r, j], flip, turn)
+                best[j] = x if x > best[j] else best[j]
+        for j in range(width):
+            a[first + j] = best[j]
+
+
+cdef inline Py_ssize_t key_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                            Py_ssize_t out_stride, Py_ssize_t* suspects, state_t* state,
+                            const key_t* kind, order_t order) noexcept nogil:
+    cdef uint16_t flip = flip_of[order_t](order)
+    cdef uint16_t turn = turn_of[key_t](kind)
+    cdef int16_t* a = <int16_t*>state.a
+    cdef Py_ssize_t i
+    cdef uint16_t bits, infinity = <uint16_t>(0x7fff - turn)
+    cdef int16_t turned
+    for i in range(count):
+        if a[i * step] > <int16_t><uint16_t>(infinity - turn):
+            bits = <uint16_t>(infinity | (turn + 1) >> 1)
+        else:
+            turned = <int16_t><uint16_t>(<uint16_t>a[i * step] + turn)
+            bits = <uint16_t>turned if turned >= 0 else <uint16_t>(turned ^ 0x7fff)
+            bits ^= flip
+        (<uint16_t*>(out + i * out_stride))[0] = bits
+    return 0
+
+
+# ---------------------------------------------------------------- float32, float64: max and min
+
+cdef inline bint above(real_t x, real_t y, const bint largest) noexcept nogil:
+    return x > y if largest else x < y
+
+
+cdef inline void real_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
+                           const real_t* kind, order_t order) noexcept nogil:
+    cdef bint largest = is_largest[order_t](order)
+    cdef real_t* a = <real_t*>state.a
+    cdef real_t* b = <real_t*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef Py_ssize_t i
+    cdef real_t infinity = <real_t>rk_float(0x7f800000)
+    for i in range(first, first + count):
+        a[i] = -infinity if largest else infinity
+        b[i] = 0
+        c[i] = ~<uint32_t>0 if largest else 0
+
+
+# The evidence of signs is kept in words of 32 bits for both types: of a double it is
+# the upper word that counts.
+
+cdef inline void real_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                           state_t* state, const real_t* kind, order_t order) noexcept nogil:
+    cdef bint largest = is_largest[order_t](order)
+    cdef const real_t[::1] v = None
+    cdef const uint32_t[::1] w = None
+    cdef real_t* a = <real_t*>state.a
+    cdef real_t* b = <real_t*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef real_t best[64]
+    cdef real_t total[64]
+    cdef uint32_t bits[64]
+    cdef real_t x
+    cdef Py_ssize_t i, o, k, n, left
+    cdef Py_ssize_t blocks = run // <Py_ssize_t>(256 // sizeof(real_t))
+    left = run - blocks * <Py_ssize_t>(256 // sizeof(real_t))
+    for i in range(kept):
+        for k in range(<Py_ssize_t>(256 // sizeof(real_t))):
+            best[k] = a[i]
+            total[k] = 0
+        for k in range(64):
+            bits[k] = c[i]
+        total[0] = b[i]
+        for o in range(outer):
+            bind1(data + i * kept_stride + o * outer_stride, run, sizeof(real_t), v)
+            bind1(data + i * kept_stride + o * outer_stride, run, 4, w)
+            for n in range(blocks):
+                for k in range(<Py_ssize_t>(256 // sizeof(real_t))):
+                    x = v[n * <Py_ssize_t>(256 // sizeof(real_t)) + k]
+                    best[k] = x if above(x, best[k], largest) else best[k]
+                    total[k] += x
+                for k in range(64):
+                    bits[k] = bits[k] & w[n * 64 + k] if largest else bits[k] | w[n * 64 + k]
+            for k in range(left):
+                x = v[blocks * <Py_ssize_t>(256 // sizeof(real_t)) + k]
+                best[k] = x if above(x, best[k], largest) else best[k]
+                total[k] += x
+            for k in range(left * <Py_ssize_t>(sizeof(real_t) // 4)):
+                bits[k] = (bits[k] & w[blocks * 64 + k] if largest
+                           else bits[k] | w[blocks * 64 + k])
+        for k in range(1, <Py_ssize_t>(256 // sizeof(real_t))):
+            best[0] = best[k] if above(best[k], best[0], largest) else best[0]
+            total[0] += total[k]
+        for k in range(<Py_ssize_t>(256 // sizeof(real_t))):
+            n = (k + 1) * <Py_ssize_t>(sizeof(real_t) // 4) - 1
+            c[i] = c[i] & bits[n] if largest else c[i] | bits[n]
+        a[i] = best[0]
+        b[i] = total[0]
+
+
+cdef inline void real_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                           Py_ssize_t row_stride, state_t* state,
+                           const real_t* kind, order_t order) noexcept nogil:
+    cdef bint largest = is_largest[order_t](order)
+    cdef const real_t[:, ::1] v = None
+    cdef const uint32_t[:, ::1] w = None
+    cdef real_t* a = <real_t*>state.a
+    cdef real_t* b = <real_t*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef real_t best[512]
+    cdef real_t total[512]
+    cdef uint32_t bits[1024]
+    cdef real_t x, y, z, u
+    cdef Py_ssize_t first, width, words, r, j, each = sizeof(real_t) // 4
+    for first in range(0, columns, 512):
+        width = columns - first if columns - first < 512 else 512
+        words = width * each
+        bind2(data + first * <Py_ssize_t>sizeof(real_t), rows, width, row_stride,
+              sizeof(real_t), v)
+        bind2(data + first * <Py_ssize_t>sizeof(real_t), rows, words, row_stride, 4, w)
+        for j in range(width):
+            best[j] = a[first + j]
+            total[j] = b[first + j]
+        for j in range(words):
+            bits[j] = ~<uint32_t>0 if largest else 0
+        for r in range(rows // 4):
+            for j in range(width):
+                x = v[4 * r, j]
+                y = v[4 * r + 1, j]
+                z = v[4 * r + 2, j]
+                u = v[4 * r + 3, j]
+                total[j] += (x + y) + (z + u)
+                x = y if above(y, x, largest) or x != x else x
+                z = u if above(u, z, largest) or z != z else z
+                x = z if above(z, x, largest) or x != x else x
+                best[j] = x if above(x, best[j], largest) else best[j]
+            for j in range(words):
+                if largest:
+                    bits[j] &= (w[4 * r, j] & w[4 * r + 1, j]) & (w[4 * r + 2, j] & w[4 * r + 3, j])
+                else:
+                    bits[j] |= (w[4 * r, j] | w[4 * r + 1, j]) | (w[4 * r + 2, j] | w[4 * r + 3, j])
+        for r in range(rows // 4 * 4, rows):
+            for j in range(width):
+                x = v[r, j]
+                total[j] += x
+                best[j] = x if above(x, best[j], largest) else best[j]
+            for j in range(words):
+                bits[j] = bits[j] & w[r, j] if largest else bits[j] | w[r, j]
+        for j in range(width):
+            a[first + j] = best[j]
+            b[first + j] = total[j]
+            if largest:
+                c[first + j] &= bits[j * each + each - 1]
+            else:
+                c[first + j] |= bits[j * each + each - 1]
+
+
+cdef inline void real_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
+                           const real_t* kind, order_t order) noexcept nogil:
+    cdef bint largest = is_largest[order_t](order)
+    cdef real_t* a = <real_t*>state.a
+    cdef real_t* b = <real_t*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef Py_ssize_t j, k = 0
+    for j in range(period, columns):
+        a[k] = a[j] if above(a[j], a[k], largest) else a[k]
+        b[k] += b[j]
+        c[k] = c[k] & c[j] if largest else c[k] | c[j]
+        k += 1
+        if k == period:
+            k = 0
+
+
+cdef inline Py_ssize_t real_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                                   Py_ssize_t out_stride, Py_ssize_t* suspects,
+                                   state_t* state, const real_t* kind, order_t order) noexcept nogil:
+    cdef bint largest = is_largest[order_t](order)
+    cdef real_t* a = <real_t*>state.a
+    cdef real_t* b = <real_t*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef Py_ssize_t i, found = 0
+    cdef real_t x
+    for i in range(count):
+        x = a[i * step]
+        if isnan(b[i * step]):
+            # Finite numbers below 2^60 in the direction of the extreme cannot bring the
+            # sum to the infinity that it takes, with the other one, to make a NaN.
+            if not (x < 1152921504606846976.0 if largest else x > -1152921504606846976.0):
+                suspects[found] = i
+                found += 1
+            x = <real_t>rk_float(0x7fc00000)
+        elif x == 0:
+            x = <real_t>rk_float(c[i * step] & <uint32_t>0x80000000U)
+        (<real_t*>(out + i * out_stride))[0] = x
+    return found
+
+
+# ---------------------------------------------------------------- integers: sum
+
+cdef inline void wrap_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
+                           const unsigned_t* kind, int order) noexcept nogil:
+    cdef unsigned_t* a = <unsigned_t*>state.a
+    cdef Py_ssize_t i
+    for i in range(first, first + count):
+        a[i] = 0
+
+
+cdef inline void wrap_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                           state_t* state, const unsigned_t* kind, int order) noexcept nogil:
+    cdef const unsigned_t[::1] v = None
+    cdef unsigned_t* a = <unsigned_t*>state.a
+    cdef unsigned_t lane[256]
+    cdef unsigned_t total
+    cdef Py_ssize_t i, o, b, k, blocks = run // <Py_ssize_t>(256 // sizeof(unsigned_t))
+    for i in range(kept):
+        total = a[i]
+        for k in range(<Py_ssize_t>(256 // sizeof(unsigned_t))):
+            lane[k] = 0
+        for o in range(outer):
+            bind1(data + i * kept_stride + o * outer_stride, run, sizeof(unsigned_t), v)
+            for b in range(blocks):
+                for k in range(<Py_ssize_t>(256 // sizeof(unsigned_t))):
+                    lane[k] += v[b * <Py_ssize_t>(256 // sizeof(unsigned_t)) + k]
+            for k in range(blocks * <Py_ssize_t>(256 // sizeof(unsigned_t)), run):
+                total += v[k]
+        if blocks:
+            for k in range(<Py_ssize_t>(256 // sizeof(unsigned_t))):
+                total += lane[k]
+        a[i] = total
+
+
+cdef inline void wrap_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                           Py_ssize_t row_stride, state_t* state,
+                           const unsigned_t* kind, int order) noexcept nogil:
+    cdef const unsigned_t[:, ::1] v = None
+    cdef unsigned_t* a = <unsigned_t*>state.a
+    cdef unsigned_t total[512]
+    cdef Py_ssize_t first, width, r, j
+    for first in range(0, columns, 512):
+        width = columns - first if columns - first < 512 else 512
+        bind2(data + first * <Py_ssize_t>sizeof(unsigned_t), rows, width, row_stride,
+              sizeof(unsigned_t), v)
+        for j in range(width):
+            total[j] = a[first + j]
+        for r in range(rows // 4):
+            for j in range(width):
+                total[j] += (v[4 * r, j] + v[4 * r + 1, j]) + (v[4 * r + 2, j] + v[4 * r + 3, j])
+        for r in range(rows // 4 * 4, rows):
+            for j in range(width):
+                total[j] += v[r, j]
+        for j in range(width):
+            a[first + j] = total[j]
+
+
+cdef inline void wrap_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
+                           const unsigned_t* kind, int order) noexcept nogil:
+    cdef unsigned_t* a = <unsigned_t*>state.a
+    cdef Py_ssize_t j, k = 0
+    for j in range(period, columns):
+        a[k] += a[j]
+        k += 1
+        if k == period:
+            k = 0
+
+
+# ---------------------------------------------------------------- float16, bfloat16, float32: sum
+#
+# The sum is carried in double. Blocks are summed plainly, then enter a pair (a, b)
+# without error. `c` keeps the bits of the largest magnitude, so that `finish` can
+# bound the error and prove that the rounded result is the rounded true sum; where
+# it cannot, the output is a suspect and is summed again, exactly. float16 needs no
+# bound: its elements are multiples of 2^-24 below 2^16, so a block is exact.
+
+cdef inline double widen(narrow_t x) noexcept nogil:
+    if narrow_t is half_t:
+        return rk_half_to_float(x)
+    elif narrow_t is brain_t:
+        return rk_brain_to_float(x)
+    else:
+        return x
+
+
+cdef inline uint32_t magnitude(narrow_t x) noexcept nogil:
+    """The bits without the sign, widened to those of a float32, but for float16."""
+    if narrow_t is half_t:
+        return x & 0x7fff
+    elif narrow_t is brain_t:
+        return <uint32_t>(x & 0x7fff) << 16
+    else:
+        return rk_bits32(x) & 0x7fffffff
+
+
+cdef inline void enter(double* a, double* b, double x) noexcept nogil:
+    """Add x to the pair a + b: the rounding error of a + x goes to b."""
+    cdef double s = a[0] + x
+    cdef double z = s - a[0]
+    b[0] += (a[0] - (s - z)) + (x - z)
+    a[0] = s
+
+
+cdef inline void narrow_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
+                             const void* kind, int order) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef Py_ssize_t i
+    for i in range(first, first + count):
+        a[i] = -0.0          # the neutral element: -0 + -0 is -0, -0 + 0 is 0
+        b[i] = 0
+        c[i] = 0
+        d[i] = ~<uint32_t>0
+
+
+cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                             state_t* state, const narrow_t* kind, int order) noexcept nogil:
+    cdef const narrow_t[::1] v = None
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef double lane[32]
+    cdef uint32_t peak[32]
+    cdef uint32_t m
+    cdef double total
+    cdef Py_ssize_t i, o, k, n, start, size, blocks
+    for i in range(kept):
+        for o in range(outer):
+            bind1(data + i * kept_stride + o * outer_stride, run, sizeof(narrow_t), v)
+            if run < 32:
+                total = -0.0
+                for k in range(run):
+                    total += widen[narrow_t](v[k])
+                    m = magnitude[narrow_t](v[k])
+                    c[i] = m if m > c[i] else c[i]
+                    d[i] = m - 1 if m - 1 < d[i] else d[i]
+                enter(&a[i], &b[i], total)
+                continue
+            for start in range(0, run, 4096):
+                size = run - start if run - start < 4096 else 4096
+                blocks = size // 32
+                for k in range(32):
+                    lane[k] = -0.0
+                    peak[k] = 0
+                for n in range(blocks):
+                    for k in range(32):
+                        lane[k] += widen[narrow_t](v[start + n * 32 + k])
+                    for k in range(32):
+                        m = magnitude[narrow_t](v[start + n * 32 + k])
+                        peak[k] = m if m > peak[k] else peak[k]
+                for k in range(size - blocks * 32):
+                    lane[k] += widen[narrow_t](v[start + blocks * 32 + k])
+                    m = magnitude[narrow_t](v[start + blocks * 32 + k])
+                    peak[k] = m if m > peak[k] else peak[k]
+                total = -0.0
+                for k in range(32):
+                    total += lane[k]
+                    c[i] = peak[k] if peak[k] > c[i] else c[i]
+                enter(&a[i], &b[i], total)
+                if state.few:
+                    for k in range(size):
+                        m = magnitude[narrow_t](v[start + k]) - 1
+                        d[i] = m if m < d[i] else d[i]
+
+
+cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                             Py_ssize_t row_stride, state_t* state,
+                             const narrow_t* kind, int order) noexcept nogil:
+    cdef const narrow_t[:, ::1] v = None
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef double total[512]
+    cdef double before, sum_, z
+    cdef uint32_t peak[512]
+    cdef uint32_t least[512]
+    cdef uint32_t m
+    cdef Py_ssize_t first, width, r, j, start, size
+    for first in range(0, columns, 512):
+        width = columns - first if columns - first < 512 else 512
+        bind2(data + first * <Py_ssize_t>sizeof(narrow_t), rows, width, row_stride,
+              sizeof(narrow_t), v)
+        for j in range(width):
+            peak[j] = c[first + j]
+        for start in range(0, rows, 128):
+            size = rows - start if rows - start < 128 else 128
+            for j in range(width):
+                total[j] = -0.0
+            for r in range(start, start + size // 4 * 4, 4):
+                for j in range(width):
+                    total[j] += ((widen[narrow_t](v[r, j]) + widen[narrow_t](v[r + 1, j]))
+                                 + (widen[narrow_t](v[r + 2, j]) + widen[narrow_t](v[r + 3, j])))
+                for j in range(width):
+                    m = magnitude[narrow_t](v[r, j])
+                    m = magnitude[narrow_t](v[r + 1, j]) if magnitude[narrow_t](v[r + 1, j]) > m else m
+                    m = magnitude[narrow_t](v[r + 2, j]) if magnitude[narrow_t](v[r + 2, j]) > m else m
+                    m = magnitude[narrow_t](v[r + 3, j]) if magnitude[narrow_t](v[r + 3, j]) > m else m
+                    peak[j] = m if m > peak[j] else peak[j]
+            for r in range(start + size // 4 * 4, start + size):
+                for j in range(width):
+                    total[j] += widen[narrow_t](v[r, j])
+                for j in range(width):
+                    m = magnitude[narrow_t](v[r, j])
+                    peak[j] = m if m > peak[j] else peak[j]
+            for j in range(width):
+                before = a[first + j]
+                sum_ = before + total[j]
+                z = sum_ - before
+                b[first + j] += (before - (sum_ - z)) + (total[j] - z)
+                a[first + j] = sum_
+        for j in range(width):
+            c[first + j] = peak[j]
+        if state.few:
+            for j in range(width):
+                least[j] = d[first + j]
+            for r in range(rows):
+                for j in range(width):
+                    m = magnitude[narrow_t](v[r, j]) - 1       # zeros become the largest
+                    least[j] = m if m < least[j] else least[j]
+            for j in range(width):
+                d[first + j] = least[j]
+
+
+cdef inline void narrow_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
+                             const void* kind, int order) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef Py_ssize_t j, k = 0
+    for j in range(period, columns):
+        enter(&a[k], &b[k], a[j])
+        b[k] += b[j]
+        c[k] = c[j] if c[j] > c[k] else c[k]
+        d[k] = d[j] if d[j] < d[k] else d[k]
+        k += 1
+        if k == period:
+            k = 0
+
+
+cdef inline narrow_t rounded(double x, const narrow_t* kind) noexcept nogil:
+    if narrow_t is half_t:
+        return rk_double_to_half(x)
+    elif narrow_t is brain_t:
+        return rk_double_to_brain(x)
+    else:
+        return <float>x
+
+
+cdef inline double to_odd(double s, double t) noexcept nogil:
+    """s + t, of which |t| is below the last bit of s, rounded to odd.
+
+    A number rounded to odd can be rounded again, to two bits less or more, as if
+    it had been rounded once: its last bit says that something was cut off.
+    """
+    cdef uint64_t bits = rk_bits64(s)
+    if t != 0 and not bits & 1:
+        if (t > 0) == (s > 0):
+            bits += 1
+        else:
+            bits -= 1
+        return rk_double(bits)
+    return s
+
+
+cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                                     Py_ssize_t out_stride, Py_ssize_t* suspects,
+                                     state_t* state, const narrow_t* kind, int order) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef Py_ssize_t i, j, found = 0
+    cdef double s, t, error, z
+    cdef narrow_t* result
+    cdef narrow_t low, high
+    cdef bint exact
+    for i in range(count):
+        j = i * step
+        result = <narrow_t*>(out + i * out_stride)
+        if terms == 0:
+            result[0] = rounded[narrow_t](0.0, kind)
+            continue
+        s = a[j]
+        if not isfinite(s):
+            result[0] = rounded[narrow_t](s, kind)       # no block can overflow: this is IEEE's answer
+            continue
+        t = b[j]
+        if t != 0:
+            z = s + t
+            t = t - (z - s)
+            s = z
+        if narrow_t is half_t:
+            result[0] = rounded[narrow_t](to_odd(s, t), kind)
+            continue
+        # All elements are multiples of the last bit of the smallest. Where the largest
+        # sum possible has no more than 53 bits above it, nothing was ever rounded.
+        exact = False
+        if state.few:
+            exact = ((c[j] >> 23) + 24 + 6 <= (d[j] + 1 >> 23) + 53) or c[j] == 0
+        if exact and t == 0:
+            result[0] = rounded[narrow_t](s, kind)
+            continue
+        error = CHAIN_ERROR * terms * <double>rk_float(c[j]) + 4 * ROUND_OFF * (s if s > 0 else -s)
+        low = rounded[narrow_t](s + (t - error), kind)
+        high = rounded[narrow_t](s + (t + error), kind)
+        result[0] = low
+        if narrow_t is brain_t:
+            exact = low == high
+        else:
+            exact = rk_bits32(low) == rk_bits32(high)
+        if not exact:
+            suspects[found] = i
+            found += 1
+    return found
+
+
+# ---------------------------------------------------------------- float64: sum
+#
+# Every addition keeps its error (the sum of two doubles is a double and an error
+# that is a double), so the pair (a, b) holds twice the precision. With `exact`, c
+# keeps the largest magnitude, and finish proves the rounding or names a suspect.
+
+cdef inline void wide_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
+                           const void* kind, int order) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint64_t* c = <uint64_t*>state.c
+    cdef Py_ssize_t i
+    for i in range(first, first + count):
+        a[i] = -0.0
+        b[i] = 0
+        c[i] = 0
+
+
+cdef inline void wide_block(const char* data, Py_ssize_t size, double* a, double* b, uint64_t* c,
+                            const bint exact) noexcept nogil:
+    cdef const double[::1] v = None
+    cdef const uint64_t[::1] w = None
+    cdef double lane[16]
+    cdef double rest[16]
+    cdef int64_t peak[16]
+    cdef double x, s, z, one = rk_one
+    cdef int64_t m
+    cdef Py_ssize_t k, n, blocks = size // 16
+    bind1(data, size, 8, v)
+    bind1(data, size, 8, w)
+    for k in range(16):
+        lane[k] = -0.0
+        rest[k] = 0
+        peak[k] = 0
+    for n in range(blocks):
+        for k in range(16):
+            x = v[n * 16 + k]
+            s = lane[k] + x
+            z = RK_SUB(s, one, lane[k])
+            rest[k] += RK_SUB(lane[k], one, RK_SUB(s, one, z)) + RK_SUB(x, one, z)
+            lane[k] = s
+        if exact:
+            for k in range(16):
+                m = w[n * 16 + k] & <uint64_t>0x7fffffffffffffffULL
+                peak[k] = m if m > peak[k] else peak[k]
+    for k in range(size - blocks * 16):
+        enter(&lane[k], &rest[k], v[blocks * 16 + k])
+        if exact:
+            m = w[blocks * 16 + k] & <uint64_t>0x7fffffffffffffffULL
+            peak[k] = m if m > peak[k] else peak[k]
+    for k in range(16):
+        enter(a, b, lane[k])
+        b[0] += rest[k]
+        if exact:
+            c[0] = <uint64_t>peak[k] if <uint64_t>peak[k] > c[0] else c[0]
+
+
+cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                           state_t* state, const bint exact) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint64_t* c = <uint64_t*>state.c
+    cdef Py_ssize_t i, o, k, start
+    cdef const char* p
+    cdef uint64_t m
+    for i in range(kept):
+        for o in range(outer):
+            p = data + i * kept_stride + o * outer_stride
+            if run < 16:
+                for k in range(run):
+                    enter(&a[i], &b[i], (<const double*>p)[k])
+                    if exact:
+                        m = (<const uint64_t*>p)[k] & <uint64_t>0x7fffffffffffffffULL
+                        c[i] = m if m > c[i] else c[i]
+                continue
+            for start in range(0, run, 4096):
+                wide_block(p + start * 8, run - start if run - start < 4096 else 4096,
+                           &a[i], &b[i], &c[i], exact)
+
+
+cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                           Py_ssize_t row_stride, state_t* state, const bint exact) noexcept nogil:
+    cdef const double[:, ::1] v = None
+    cdef const uint64_t[:, ::1] w = None
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint64_t* c = <uint64_t*>state.c
+    cdef double total[256]
+    cdef double rest[256]
+    cdef int64_t peak[256]
+    cdef double x, s, z, t, e, one = rk_one
+    cdef int64_t m
+    cdef Py_ssize_t first, width, r, j
+    for first in range(0, columns, 256):
+        width = columns - first if columns - first < 256 else 256
+        bind2(data + first * 8, rows, width, row_stride, 8, v)
+        bind2(data + first * 8, rows, width, row_stride, 8, w)
+        for j in range(width):
+            total[j] = a[first + j]
+            rest[j] = b[first + j]
+            peak[j] = c[first + j]
+        for r in range(rows // 2):
+            for j in range(width):
+                x = v[2 * r, j]
+                s = total[j] + x
+                z = RK_SUB(s, one, total[j])
+                e = RK_SUB(total[j], one, RK_SUB(s, one, z)) + RK_SUB(x, one, z)
+                x = v[2 * r + 1, j]
+                t = s + x
+                z = RK_SUB(t, one, s)
+                e += RK_SUB(s, one, RK_SUB(t, one, z)) + RK_SUB(x, one, z)
+                total[j] = t
+                rest[j] += e
+        if rows & 1:
+            for j in range(width):
+                x = v[rows - 1, j]
+                s = total[j] + x
+                z = RK_SUB(s, one, total[j])
+                rest[j] += RK_SUB(total[j], one, RK_SUB(s, one, z)) + RK_SUB(x, one, z)
+                total[j] = s
+        if exact:
+            for r in range(rows):
+                for j in range(width):
+                    m = w[r, j] & <uint64_t>0x7fffffffffffffffULL
+                    peak[j] = m if m > peak[j] else peak[j]
+        for j in range(width):
+            a[first + j] = total[j]
+            b[first + j] = rest[j]
+            c[first + j] = peak[j]
+
+
+cdef inline void wide_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
+                           const void* kind, int order) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint64_t* c = <uint64_t*>state.c
+    cdef Py_ssize_t j, k = 0
+    for j in range(period, columns):
+        enter(&a[k], &b[k], a[j])
+        b[k] += b[j]
+        c[k] = c[j] if c[j] > c[k] else c[k]
+        k += 1
+        if k == period:
+            k = 0
+
+
+cdef inline Py_ssize_t wide_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                                   Py_ssize_t out_stride, Py_ssize_t* suspects,
+                                   state_t* state, const void* kind, int order) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint64_t* c = <uint64_t*>state.c
+    cdef Py_ssize_t i, j, found = 0
+    cdef double s, t, z, error
+    for i in range(count):
+        j = i * step
+        if terms == 0:
+            (<double*>(out + i * out_stride))[0] = 0.0
+            continue
+        s = a[j]
+        if not isfinite(s):
+            # Either an element is not finite, or the sum overflowed on the way.
+            suspects[found] = i
+            found += 1
+            continue
+        t = b[j]
+        if t != 0:
+            z = s + t
+            t = t - (z - s)
+            s = z
+        (<double*>(out + i * out_stride))[0] = s
+        if state.exact and terms > 2:
+            error = (ROUND_OFF * ROUND_OFF) * rk_double(c[j]) * terms * (terms * terms + 16)
+            error += 4 * ROUND_OFF * (t if t > 0 else -t) + 4.94e-324
+            if s + (t + error) != s or s + (t - error) != s:
+                suspects[found] = i
+                found += 1
+    return found
+
+
+cdef inline void wide_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                           state_t* state, const void* kind, int order) noexcept nogil:
+    if state.exact:
+        wide_runs_as(data, kept, kept_stride, outer, outer_stride, run, state, True)
+    else:
+        wide_runs_as(data, kept, kept_stride, outer, outer_stride, run, state, False)
+
+
+cdef inline void wide_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                           Py_ssize_t row_stride, state_t* state,
+                           const void* kind, int order) noexcept nogil:
+    if state.exact:
+        wide_rows_as(data, columns, rows, row_stride, state, True)
+    else:
+        wide_rows_as(data, columns, rows, row_stride, state, False)
+
+
+# ---------------------------------------------------------------- the table
+#
+# Operators in the order of schema.OPERATORS, types in that of dtypes.ELEMENT_TYPES.
+
+cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
+    k.init = <init_t>whole_init[whole_t, order_t]
+    k.runs = <runs_t>whole_runs[whole_t, order_t]
+    k.short_runs = k.runs
+    k.rows = <rows_t>whole_rows[whole_t, order_t]
+    k.fold = <fold_t>whole_fold[whole_t, order_t]
+    k.finish = <finish_t>whole_finish[whole_t]
+
+
+cdef void use_key(kernels_t* k, const key_t* kind, order_t order) noexcept:
+    k.init = <init_t>key_init[key_t, order_t]
+    k.runs = <runs_t>key_runs[key_t, order_t]
+    k.short_runs = k.runs
+    k.rows = <rows_t>key_rows[key_t, order_t]
+    k.fold = <fold_t>whole_fold[int16_t, largest_t]
+    k.finish = <finish_t>key_finish[key_t, order_t]
+
+
+cdef void use_real(kernels_t* k, const real_t* kind, order_t order) noexcept:
+    k.init = <init_t>real_init[real_t, order_t]
+    k.runs = <runs_t>real_runs[real_t, order_t]
+    k.short_runs = k.runs
+    k.rows = <rows_t>real_rows[real_t, order_t]
+    k.fold = <fold_t>real_fold[real_t, order_t]
+    k.finish = <finish_t>real_finish[real_t, order_t]
+
+
+cdef void use_wrap(kernels_t* k, const unsigned_t* kind) noexcept:
+    k.init = <init_t>wrap_init[unsigned_t]
+    k.runs = <runs_t>wrap_runs[unsigned_t]
+    k.short_runs = k.runs
+    k.rows = <rows_t>wrap_rows[unsigned_t]
+    k.fold = <fold_t>wrap_fold[unsigned_t]
+    k.finish = <finish_t>whole_finish[unsigned_t]
+
+
+cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
+    k.init = narrow_init
+    k.runs = <runs_t>narrow_runs[narrow_t]
+    k.short_runs = k.runs
+    k.rows = <rows_t>narrow_rows[narrow_t]
+    k.fold = narrow_fold
+    k.finish = <finish_t>narrow_finish[narrow_t]
+
+
+cdef void use_wide(kernels_t* k) noexcept:
+    k.init = wide_init
+    k.runs = wide_runs
+    k.short_runs = k.runs
+    k.rows = wide_rows
+    k.fold = wide_fold
+    k.finish = wide_finish
+
+
+cdef void use_order(kernels_t* k, order_t order) noexcept:
+    use_whole[uint8_t, order_t](&k[0], NULL, order)
+    k[0].finish = bool_finish
+    use_whole[int8_t, order_t](&k[1], NULL, order)
+    use_whole[int16_t, order_t](&k[2], NULL, order)
+    use_whole[int32_t, order_t](&k[3], NULL, order)
+    use_whole[int64_t, order_t](&k[4], NULL, order)
+    use_whole[uint8_t, order_t](&k[5], NULL, order)
+    use_whole[uint16_t, order_t](&k[6], NULL, order)
+    use_whole[uint32_t, order_t](&k[7], NULL, order)
+    use_whole[uint64_t, order_t](&k[8], NULL, order)
+    use_key[half_t, order_t](&k[9], NULL, order)
+    use_key[brain_t, order_t](&k[10], NULL, order)
+    use_real[float, order_t](&k[11], NULL, order)
+    use_real[double, order_t](&k[12], NULL, order)
+
+
+cdef table_t TABLE
+
+use_order[largest_t](TABLE.of[0], 0)
+use_order[smallest_t](TABLE.of[1], 0)
+# A sum of bool is refused by the rules; bytes are what it would be counted in.
+use_wrap[uint8_t](&TABLE.of[2][0], NULL)
+use_wrap[uint8_t](&TABLE.of[2][1], NULL)
+use_wrap[uint16_t](&TABLE.of[2][2], NULL)
+use_wrap[uint32_t](&TABLE.of[2][3], NULL)
+use_wrap[uint64_t](&TABLE.of[2][4], NULL)
+use_wrap[uint8_t](&TABLE.of[2][5], NULL)
+use_wrap[uint16_t](&TABLE.of[2][6], NULL)
+use_wrap[uint32_t](&TABLE.of[2][7], NULL)
+use_wrap[uint64_t](&TABLE.of[2][8], NULL)
+use_narrow[half_t](&TABLE.of[2][9], NULL)
+use_narrow[brain_t](&TABLE.of[2][10], NULL)
+use_narrow[float](&TABLE.of[2][11], NULL)
+use_wide(&TABLE.of[2][12])
+
+
+def table():
+    """The kernels of this level, for the walk: a capsule around the C table."""
+    return PyCapsule_New(&TABLE, "reducekit.table", NULL)

@@ -1,0 +1,285 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: freethreading_compatible=True
+"""Sums without rounding, for the outputs whose rounding a fast sum cannot prove.
+
+Design. A double is an integer of 53 bits times a power of two. Adding it to a long
+fixed-point number touches two of its 32-bit chunks; the chunks have 64 bits, so
+carries need moving up only once in 512 additions (the small superaccumulator of
+R. Neal, 2015). Rounding happens once, in the type that is asked for.
+
+Most data does not need that. A block of elements whose exponents lie close together
+is summed exactly by plain double arithmetic: where all are multiples of 2^q and the
+sum of their magnitudes is below 2^(q + 53), no addition rounds. Such a block enters
+the accumulator as one number, at nearly the speed of an ordinary sum.
+"""
+
+from libc.math cimport ldexp
+from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+cdef extern from "_kernels/bits.h":
+    float rk_float(uint32_t) noexcept nogil
+    double rk_double(uint64_t) noexcept nogil
+    uint32_t rk_bits32(float) noexcept nogil
+    uint64_t rk_bits64(double) noexcept nogil
+    float rk_half_to_float(uint16_t) noexcept nogil
+    float rk_brain_to_float(uint16_t) noexcept nogil
+    uint16_t rk_double_to_half(double) noexcept nogil
+    uint16_t rk_double_to_brain(double) noexcept nogil
+
+# Positions in dtypes.ELEMENT_TYPES.
+cdef enum:
+    FLOAT16 = 9
+    BFLOAT16 = 10
+    FLOAT32 = 11
+    FLOAT64 = 12
+
+
+cdef void exact_clear(exact_t* acc) noexcept nogil:
+    memset(acc, 0, sizeof(exact_t))
+
+
+cdef void carry(exact_t* acc) noexcept nogil:
+    """Leave 0 to 2^32 - 1 in each chunk but the last, which keeps the sign."""
+    cdef int i
+    cdef int64_t up
+    for i in range(CHUNKS - 1):
+        up = acc.chunk[i] >> 32
+        acc.chunk[i] -= up << 32
+        acc.chunk[i + 1] += up
+    acc.pending = 0
+
+
+cdef inline void add_double(exact_t* acc, double x) noexcept nogil:
+    cdef uint64_t bits = rk_bits64(x)
+    cdef uint64_t mantissa = bits & <uint64_t>0xfffffffffffffULL
+    cdef int exponent = <int>(bits >> 52 & 0x7ff)
+    cdef int shift, i
+    cdef int64_t low, high
+    if exponent == 0x7ff:
+        if mantissa:
+            acc.nan = True
+        elif bits >> 63:
+            acc.minus = True
+        else:
+            acc.plus = True
+        acc.any = True
+        return
+    if exponent:
+        mantissa |= <uint64_t>0x10000000000000ULL
+    elif mantissa == 0:
+        acc.negative_zeros = bits >> 63 and (acc.negative_zeros or not acc.any)
+        acc.any = True
+        return
+    else:
+        exponent = 1
+    acc.negative_zeros = False
+    acc.any = True
+    i = (exponent - 1) >> 5
+    shift = (exponent - 1) & 31
+    low = <int64_t>(mantissa << shift & <uint64_t>0xffffffffULL)
+    high = <int64_t>(mantissa >> (32 - shift))
+    if bits >> 63:
+        low = -low
+        high = -high
+    acc.chunk[i] += low
+    acc.chunk[i + 1] += high
+    acc.pending += 1
+    if acc.pending == 512:
+        carry(acc)
+
+
+cdef inline double as_double(int type_index, const void* data, Py_ssize_t i) noexcept nogil:
+    if type_index == FLOAT32:
+        return (<const float*>data)[i]
+    if type_index == FLOAT16:
+        return rk_half_to_float((<const uint16_t*>data)[i])
+    if type_index == BFLOAT16:
+        return rk_brain_to_float((<const uint16_t*>data)[i])
+    return (<const double*>data)[i]
+
+
+cdef bint block_sum(int type_index, const void* data, Py_ssize_t count, double* total) noexcept nogil:
+    """The sum of at most 512 elements that are not float64, if plain addition is exact."""
+    cdef float x[512]
+    cdef uint32_t m, peak = 0, least = ~<uint32_t>0
+    cdef Py_ssize_t i
+    cdef double s = -0.0
+    cdef double lane[4]
+    if type_index == FLOAT32:
+        memcpy(x, data, count * 4)
+    else:
+        for i in range(count):
+            x[i] = <float>as_double(type_index, data, i)
+    for i in range(count):
+        m = rk_bits32(x[i]) & 0x7fffffff
+        peak = m if m > peak else peak
+        least = m - 1 if m - 1 < least else least       # zeros become the largest
+    if peak >= 0x7f800000:
+        return False
+    # 2^9 elements below 2^(e + 1), all multiples of 2^(f - 23).
+    if peak != 0 and (peak >> 23) + 1 + 9 + 23 > ((least + 1) >> 23) + 53:
+        return False
+    for i in range(4):
+        lane[i] = -0.0
+    for i in range(count // 4):
+        lane[0] += x[4 * i]
+        lane[1] += x[4 * i + 1]
+        lane[2] += x[4 * i + 2]
+        lane[3] += x[4 * i + 3]
+    for i in range(count // 4 * 4, count):
+        s += x[i]
+    total[0] = ((lane[0] + lane[1]) + (lane[2] + lane[3])) + s
+    return True
+
+
+cdef void exact_add(exact_t* acc, int type_index, const void* data, Py_ssize_t count) noexcept nogil:
+    """Add native, aligned, contiguous elements of a float type."""
+    cdef Py_ssize_t i, start, size
+    cdef Py_ssize_t itemsize = 8 if type_index == FLOAT64 else 4 if type_index == FLOAT32 else 2
+    cdef double total
+    for start in range(0, count, 512):
+        size = count - start if count - start < 512 else 512
+        if type_index != FLOAT64 and block_sum(
+                type_index, <const char*>data + start * itemsize, size, &total):
+            add_double(acc, total)
+            continue
+        for i in range(start, start + size):
+            add_double(acc, as_double(type_index, data, i))
+
+
+cdef void exact_merge(exact_t* acc, exact_t* other) noexcept nogil:
+    cdef int i
+    carry(acc)
+    carry(other)
+    for i in range(CHUNKS):
+        acc.chunk[i] += other.chunk[i]
+    carry(acc)
+    acc.nan |= other.nan
+    acc.plus |= other.plus
+    acc.minus |= other.minus
+    acc.negative_zeros = ((acc.negative_zeros or not acc.any)
+                          and (other.negative_zeros or not other.any)
+                          and (acc.any or other.any))
+    acc.any |= other.any
+
+
+cdef double rounded_to(exact_t* acc, int digits, int least) noexcept nogil:
+    """The sum rounded once to `digits` bits, of which the last is 2^least or more.
+
+    The result is a double; beyond the largest number of a narrower type it is large
+    enough for the conversion to give infinity.
+    """
+    cdef bint negative
+    cdef int i, top, bit, quantum, drop, word, offset
+    cdef uint64_t kept, chunk
+    cdef bint half, below
+    if acc.nan or (acc.plus and acc.minus):
+        return rk_double(<uint64_t>0x7ff8000000000000ULL)
+    if acc.plus:
+        return rk_double(<uint64_t>0x7ff0000000000000ULL)
+    if acc.minus:
+        return rk_double(<uint64_t>0xfff0000000000000ULL)
+    carry(acc)
+    negative = acc.chunk[CHUNKS - 1] < 0
+    if negative:
+        for i in range(CHUNKS):
+            acc.chunk[i] = -acc.chunk[i]
+        carry(acc)
+    top = CHUNKS - 1
+    while top >= 0 and acc.chunk[top] == 0:
+        top -= 1
+    if top < 0:
+        return -0.0 if acc.negative_zeros else 0.0
+    chunk = <uint64_t>acc.chunk[top]
+    bit = 0
+    while chunk >> (bit + 1):
+        bit += 1
+    bit += 32 * top                         # the leading bit, counted from 2^-1074
+    quantum = bit - (digits - 1)
+    if quantum < least + 1074:
+        quantum = least + 1074
+    # kept: bits from `quantum` up, at most 53 of them, gathered from three chunks.
+    word = quantum >> 5
+    offset = quantum & 31
+    kept = 0
+    if word < CHUNKS:
+        kept = <uint64_t>acc.chunk[word] >> offset
+        if word + 1 < CHUNKS:
+            kept |= <uint64_t>acc.chunk[word + 1] << (32 - offset)
+            if word + 2 < CHUNKS and offset + 0 < 64 and 64 - offset < 64:
+                kept |= <uint64_t>acc.chunk[word + 2] << (64 - offset)
+    half = False
+    below = False
+    if quantum > 0:
+        i = quantum - 1
+        if i >> 5 < CHUNKS:
+            chunk = <uint64_t>acc.chunk[i >> 5]
+            half = chunk >> (i & 31) & 1
+            below = (chunk & ((<uint64_t>1 << (i & 31)) - 1)) != 0
+        i = (i >> 5) - 1
+        if i >= CHUNKS:
+            i = CHUNKS - 1
+        while i >= 0 and not below:
+            below = acc.chunk[i] != 0
+            i -= 1
+    if half and (below or kept & 1):
+        kept += 1
+    if negative:
+        for i in range(CHUNKS):
+            acc.chunk[i] = -acc.chunk[i]
+        carry(acc)
+    return ldexp(-<double>kept if negative else <double>kept, quantum - 1074)
+
+
+cdef void exact_round(exact_t* acc, int type_index, void* out) noexcept nogil:
+    """Write the rounded sum as one element of the type; the accumulator stays as it is."""
+    if type_index == FLOAT64:
+        (<double*>out)[0] = rounded_to(acc, 53, -1074)
+    elif type_index == FLOAT32:
+        (<float*>out)[0] = <float>rounded_to(acc, 24, -149)
+    elif type_index == FLOAT16:
+        (<uint16_t*>out)[0] = rk_double_to_half(rounded_to(acc, 11, -24))
+    else:
+        (<uint16_t*>out)[0] = rk_double_to_brain(rounded_to(acc, 8, -133))
+
+
+# A maximum needs one number and whether a NaN was met; chunk[0] holds the key.
+
+cdef void careful_add(exact_t* acc, int type_index, bint largest, const void* data,
+                      Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef double x
+    cdef uint64_t bits
+    cdef int64_t key
+    for i in range(count):
+        x = as_double(type_index, data, i)
+        if x != x:
+            acc.nan = True
+            return
+        bits = rk_bits64(x)
+        if not largest:
+            bits ^= <uint64_t>0x8000000000000000ULL
+        key = <int64_t>bits
+        if key < 0:
+            key ^= <int64_t>0x7fffffffffffffffLL
+        if not acc.any or key > acc.chunk[0]:
+            acc.chunk[0] = key
+            acc.any = True
+
+
+cdef void careful_round(exact_t* acc, int type_index, bint largest, void* out) noexcept nogil:
+    cdef int64_t key = acc.chunk[0]
+    cdef uint64_t bits
+    cdef double x
+    if acc.nan:
+        x = rk_double(<uint64_t>0x7ff8000000000000ULL)
+    else:
+        bits = <uint64_t>(key ^ <int64_t>0x7fffffffffffffffLL) if key < 0 else <uint64_t>key
+        if not largest:
+            bits ^= <uint64_t>0x8000000000000000ULL
+        x = rk_double(bits)
+    if type_index == FLOAT64:
+        (<double*>out)[0] = x
+    else:
+        (<float*>out)[0] = <float>x
