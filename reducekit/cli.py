@@ -1,8 +1,8 @@
 """The command line: ``reducekit`` and ``python -m reducekit`` are this program.
 
-Exit status: 0 when all went well, 2 when something was wrong (one line on
-standard error says what, and the way out), 130 after Ctrl-C, 141 when the
-reader of the output went away.
+Exit status: 0 when all went well, 1 when an ONNX model is illegal or fails, 2
+when something was wrong (one line on standard error says what, and the way
+out), 130 after Ctrl-C, 141 when the reader of the output went away.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from ._files import FileError, Source, Target, read, trimmed
 from ._show import bytes_text, visible
 from .dtypes import ELEMENT_TYPES, by_name
 from .errors import ReduceError
+from .onnx.cli import add_subcommands as add_onnx_commands
 
 __all__ = ["main"]
 
@@ -147,9 +148,8 @@ def _run(argv: list[str]) -> int:
     if options.command is None:
         _print(f"{_build_report()}\n\n{parser.format_help().rstrip()}")
         return 0
-    run: Callable[[argparse.Namespace], None] = options.run
-    run(options)
-    return 0
+    run: Callable[[argparse.Namespace], int | None] = options.run
+    return run(options) or 0
 
 
 def _make_parser() -> _Parser:
@@ -166,6 +166,7 @@ def _make_parser() -> _Parser:
     _add_explain(commands)
     _add_opsets(commands)
     _add_atb(commands)
+    add_onnx_commands(commands)
     return parser
 
 
