@@ -99,8 +99,8 @@ _REDUCED_STYLE = (
     "gap:4px 12px;align-items:baseline}"
     ".rk-card dl.rk-code dt{color:var(--rk-dim);font-weight:400}"
     ".rk-card dl.rk-code dd{margin:0;min-width:0}"
-    ".rk-card dl.rk-code pre{margin:0;padding:4px 8px;overflow:auto;color:var(--rk-fg);"
-    "background:var(--rk-soft);border-radius:4px;"
+    ".rk-card dl.rk-code pre{margin:0;padding:4px 8px;white-space:pre-wrap;"
+    "overflow-wrap:anywhere;color:var(--rk-fg);background:var(--rk-soft);border-radius:4px;"
     "font:12px/1.5 var(--jp-code-font-family,ui-monospace,SFMono-Regular,Menlo,Consolas,monospace)}"
 )
 
@@ -141,7 +141,7 @@ def facts(title: str, words: Iterable[str]) -> str:
 def scroll(body: str, label: str) -> str:
     """A part that scrolls by itself, by keyboard too, when it is wider than the page."""
     return (
-        f'<div class="rk-scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
+        f'<div class="rk-scroll" tabindex="0" role="group" aria-label="{escape(label)}">'
         f"{body}</div>"
     )
 

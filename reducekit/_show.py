@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .dtypes import ElementType, element_type
+from .dtypes import ElementType
 
 __all__ = [
     "bytes_text",
@@ -204,16 +204,8 @@ def values_text(array: NDArray[Any], limit: int = 60) -> str:
     """The values as NumPy prints them: all, or the edges of the first plane."""
     if array.size == 0:
         return "[]"
-    if array.ndim == 0:
-        return value_text(array[()], _kind(array))[0]
     if array.size <= limit and array.ndim <= 4:
         return np.array2string(array, threshold=limit, separator=" ")
     where = f"{plane_text(array.ndim)} is\n" if array.ndim > 2 else ""
     shown: NDArray[Any] = array if array.ndim == 1 else plane(array)
     return where + np.array2string(shown, threshold=0, edgeitems=3, separator=" ")
-
-
-def _kind(array: NDArray[Any]) -> ElementType:
-    kind = element_type(array.dtype)
-    assert kind is not None
-    return kind

@@ -599,7 +599,7 @@ def _axis_lines(e: Explanation) -> list[str]:
     if not columns:
         return ["  rank 0: there are no axes"]
     named = e.in_dims is not None and any(e.in_dims)
-    titles = ("axis", "name", "in", "", "out")
+    titles = ("axis", "name", "in", "is", "out")
     shown = [tuple(_show.visible(text, 24) for text in column) for column in columns]
     widths = [max(map(len, column if named else (column[0], *column[2:]))) for column in shown]
     # Wrapped like a long line of text, so that rank 64 stays readable.
@@ -632,7 +632,7 @@ def _card(e: Explanation) -> str:
                 _html.cell(size, "rk-size rk-reduced" if gone else "rk-size")
                 for (_, _, size, _, _), gone in zip(columns, collapses, strict=True)
             ]),
-            ("", [
+            ("is", [
                 _html.cell(f"{'&darr; ' if not gone else ''}{does}",
                            "rk-collapses" if gone else "rk-does")
                 for (_, _, _, does, _), gone in zip(columns, collapses, strict=True)

@@ -462,7 +462,8 @@ class Tensor:
         (np.float64(1.0), np.float64(3.0), 1)
         """
         array, kind = self._array, self._kind
-        low, high, nan, positive, negative = _survey(array, kind)
+        with np.errstate(invalid="ignore"):  # looking at a signalling NaN is no accident
+            low, high, nan, positive, negative = _survey(array, kind)
         return Description(
             shape=self.shape, dims=self._dims, dtype=kind.name, opset=self._opset,
             minimum=low, maximum=high, nan=nan, positive_infinity=positive,
@@ -541,7 +542,7 @@ class Tensor:
         return operator.index(self._array)
 
     def __format__(self, spec: str) -> str:
-        return format(self._array[()], spec) if spec and self.ndim == 0 else format(str(self), spec)
+        return format(self._array, spec) if spec else str(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """The array for NumPy: itself, unless another dtype or a copy is asked for."""
@@ -585,10 +586,12 @@ class Tensor:
 
     def __repr__(self) -> str:
         """The head and a few values, from the edges alone where there are many."""
-        return f"{_head(self)}\n{_show.values_text(self._array)}"
+        with np.errstate(invalid="ignore"):
+            return f"{_head(self)}\n{_show.values_text(self._array)}"
 
     def _repr_html_(self) -> str:
-        return _tensor_card(self)
+        with np.errstate(invalid="ignore"):
+            return _tensor_card(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -641,7 +644,7 @@ class Description:
     def _rows(self) -> list[tuple[str, str]]:
         rows = [("type", self.dtype), ("elements", f"{self.size:,}")]
         if self.minimum is not None:
-            rows.append(("range", f"{self.minimum} to {self.maximum}"))
+            rows.append(("range", f"{self.minimum!s} to {self.maximum!s}"))
         elif self.size:
             rows.append(("range", "none: every element is NaN"))
         else:
@@ -778,8 +781,6 @@ def _index_arrays(
     array = np.asarray(item)
     if array.dtype != np.bool_:
         return [(dims[axis], array.shape)]
-    if array.ndim == 0:
-        return [(None, (1,))]
     count = 2 if array.ndim > 1 else 1
     # The lengths do not matter to the names, so the mask need not be counted.
     return [(dims[axis + i], (count,)) for i in range(array.ndim)]
@@ -791,6 +792,8 @@ def _block_names(arrays: list[tuple[str | None, tuple[int, ...]]]) -> list[str |
     A name survives where its array alone runs along one axis of the block: for a
     single array of rank 1, and for the open mesh that ``np.ix_`` makes.
     """
+    if not arrays:  # bool scalars alone bring an axis that no axis was before
+        return [None]
     rank = max(len(shape) for _, shape in arrays)
     if rank != len(arrays):
         return [None] * rank
