@@ -161,7 +161,7 @@ def _reduce(
         raise _refusals.no_noop(who, version)
     reduced = _reduced_axes(who, version, axes, tensor.ndim, strict)
 
-    tensor = tensor.astype(kind.numpy_dtype)  # native byte order, and a copy
+    tensor = tensor.astype(kind.numpy_dtype, order="C")  # native byte order, and a copy
     if not reduced:
         if noop:
             return tensor
@@ -187,7 +187,7 @@ def _reduce(
 def _as_array(who: str, data: Any) -> Array:
     try:
         return np.asarray(data)
-    except (TypeError, ValueError) as error:
+    except Exception as error:
         raise _refusals.not_an_array(who, data, error) from error
 
 
