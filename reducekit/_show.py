@@ -194,10 +194,11 @@ def value_text(value: Any, kind: ElementType) -> tuple[str, str]:
         return ("inf" if number > 0 else "-inf"), "inf"
     if number == 0:
         return ("-0.0", "zero") if math.copysign(1.0, number) < 0 else ("0.0", "")
+    # The shortest text that NumPy finds may be another number: 6.55e+04 for 65504.
+    if number.is_integer() and abs(number) < 1e9:
+        return f"{int(number)}.0", ""
     text = str(value)
-    if len(text) > 10:
-        return format(number, "#.6g"), "rounded"
-    return (text if not text.lstrip("-").isdigit() else text + ".0"), ""
+    return (text, "") if len(text) <= 10 else (format(number, "#.6g"), "rounded")
 
 
 def values_text(array: NDArray[Any], limit: int = 60) -> str:

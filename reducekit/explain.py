@@ -8,10 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from . import _html, _rules, _show, schema
 from ._names import Dims, check_dims, to_positions
-from .dtypes import ElementType, by_name, element_type
-from .errors import ArgumentError
+from .dtypes import ELEMENT_TYPES, ElementType, by_name, element_type
+from .errors import ArgumentError, DTypeError
 
 __all__ = ["Explanation", "explain"]
 
@@ -186,6 +188,7 @@ def explain(
         # The rules read the axes once; the sentences below need them too.
         positions = _read_once(positions)
     number = _rules.get_default_opset() if opset is None else schema.check_opset(who, opset)
+    dtype = _check_dtype(who, dtype)
     version, reduced, identity, keep = _rules.resolve_call(
         schema.OPERATORS.index(row), len(in_shape), dtype, positions, keepdims,
         noop_with_empty_axes, number, strict,
@@ -210,6 +213,17 @@ def explain(
         elements_per_output=math.prod(in_shape[axis] for axis in reduced),
         in_dims=in_dims, out_dims=out_dims, rules=tuple(_rules_of(call)),
     )  # fmt: skip
+
+
+def _check_dtype(who: str, dtype: Any) -> np.dtype[Any]:
+    if dtype is not None:  # NumPy would read None as float64
+        try:
+            checked: np.dtype[Any] = np.dtype(dtype)
+            return checked
+        except TypeError:
+            pass
+    names = ", ".join(row.name for row in ELEMENT_TYPES)
+    raise DTypeError(f"{who}: dtype={_short(dtype)} is unknown; use one of {names}")
 
 
 def _check_shape(who: str, shape: Any) -> tuple[int, ...]:
@@ -482,8 +496,8 @@ def _initial(e: Explanation, kind: ElementType) -> str:
     return f"np.iinfo(x.dtype).{'min' if lowest else 'max'}"
 
 
-# What torch's amax and amin do not compute on the CPU, and a wider type that they do.
-_TORCH_WIDER = {"uint16": "int32", "uint32": "int64"}
+# What torch does not reduce on the CPU, and a wider type that it does.
+_TORCH_WIDER = {"uint16": "int64", "uint32": "int64"}
 
 
 def _torch_code(e: Explanation) -> str:
@@ -500,6 +514,10 @@ def _torch_code(e: Explanation) -> str:
         if kind.kind == "float" and kind.itemsize < 8:
             arguments.append("dtype=torch.float64")
             after = ".to(x.dtype)"
+        elif kind.name in _TORCH_WIDER:
+            data, after = f"x.to(torch.{_TORCH_WIDER[kind.name]})", ".to(x.dtype)"
+        elif kind.name == "uint64":  # sums modulo 2^64 have the same bits with and without sign
+            data, after = "x.view(torch.int64)", ".view(x.dtype)"
         elif kind.kind != "float":
             arguments.append("dtype=x.dtype")
         return f"torch.sum({', '.join([data, *arguments])}){after}"
