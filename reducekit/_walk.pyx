@@ -177,8 +177,12 @@ cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* da
                 break
     elif plan.form == NARROW:
         # Several rows make one wide row. Of the last row only the used part is there.
+        # Their number is a power of two, for the fold halves it; small enough for the
+        # fold to be little beside the rows.
         size = (width - 1) * plan.step + 1
-        group = TILE // plan.period
+        group = 1
+        while 2 * group * plan.period <= TILE and 32 * group <= inner.size:
+            group *= 2
         wide = group * plan.period
         rows = (inner.size - 1) // group
         left = inner.size - 1 - rows * group
@@ -193,7 +197,7 @@ cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* da
             k.rows(data + offset + start, size, 1, 0, state, NULL, 0)
             if not advance(&o, plan.reduced, &offset, &unused):
                 break
-        k.fold(smaller(wide, (inner.size - 1) * plan.period + size), plan.period, state, NULL, 0)
+        k.fold(wide, plan.period, state, NULL, 0)
     else:
         room = BUFFER // plan.itemsize
         if plan.n_reduced and (width == 1 or inner.stride < kept_stride):
@@ -241,7 +245,7 @@ cdef Py_ssize_t tile_width(const plan_t* plan) noexcept nogil:
         if plan.n_reduced and plan.reduced[plan.n_reduced - 1].stride < plan.kept[plan.n_kept - 1].stride:
             return 1
         return smaller(width, 256)
-    return smaller(width, 256)
+    return smaller(width, TILE if plan.form == SHORT_RUNS else 256)
 
 
 cdef void walk_tiles(const plan_t* plan, int op, int type_index, bint exact,

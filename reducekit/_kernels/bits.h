@@ -18,6 +18,7 @@ typedef uint16_t brain_t;
 /* Likewise for the direction of an extreme. */
 typedef int largest_t;
 typedef int smallest_t;
+typedef int total_t;
 
 static inline float rk_float(uint32_t bits) { float x; memcpy(&x, &bits, 4); return x; }
 static inline double rk_double(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }

@@ -21,6 +21,7 @@ from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 from cpython.pycapsule cimport PyCapsule_New
+from libc.string cimport memcpy
 from libc.math cimport isfinite, isnan
 from .bind cimport bind1, bind2
 from .kernels cimport (
@@ -35,6 +36,7 @@ cdef extern from "bits.h":
     ctypedef unsigned int brain_t
     ctypedef int largest_t
     ctypedef long smallest_t
+    ctypedef short total_t
     double rk_one
     float rk_float(uint32_t bits) noexcept nogil
     double rk_double(uint64_t bits) noexcept nogil
@@ -58,12 +60,6 @@ ctypedef fused whole_t:
     uint32_t
     uint64_t
 
-ctypedef fused unsigned_t:
-    uint8_t
-    uint16_t
-    uint32_t
-    uint64_t
-
 ctypedef fused real_t:
     float
     double
@@ -72,9 +68,22 @@ ctypedef fused key_t:
     half_t
     brain_t
 
-ctypedef fused order_t:        # max or min, fixed when the kernel is compiled
+ctypedef fused order_t:        # max, min or sum, fixed when the kernel is compiled
     largest_t
     smallest_t
+    total_t
+
+ctypedef fused item_t:
+    int8_t
+    int16_t
+    int32_t
+    int64_t
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+    float
+    double
 
 ctypedef fused narrow_t:       # floats whose sum is carried in double
     half_t
@@ -114,73 +123,90 @@ cdef inline uint16_t turn_of(const key_t* kind) noexcept nogil:
         return 0x7fff - 0x7f80
 
 
-cdef inline bint better(whole_t x, whole_t y, const bint largest) noexcept nogil:
-    return x > y if largest else x < y
+cdef inline void emit(const item_t* results, Py_ssize_t count, char* out,
+                      Py_ssize_t out_stride) noexcept nogil:
+    cdef Py_ssize_t i
+    if out_stride == <Py_ssize_t>sizeof(item_t):
+        memcpy(out, results, count * sizeof(item_t))
+        return
+    for i in range(count):
+        (<item_t*>(out + i * out_stride))[0] = results[i]
 
 
-# ---------------------------------------------------------------- integers: max and min
+# ---------------------------------------------------------------- integers: max, min and sum
+#
+# One family: the three differ in how two elements become one. Sums use the unsigned
+# type of the size, whose arithmetic wraps by definition.
 
-cdef inline whole_t worst(const whole_t* kind, const bint largest) noexcept nogil:
-    """The extreme of nothing."""
-    if whole_t is int8_t:
-        return <int8_t>-128 if largest else <int8_t>127
-    elif whole_t is int16_t:
-        return <int16_t>-32768 if largest else <int16_t>32767
-    elif whole_t is int32_t:
-        return <int32_t>0x80000000U if largest else <int32_t>0x7fffffff
-    elif whole_t is int64_t:
-        return <int64_t>0x8000000000000000ULL if largest else <int64_t>0x7fffffffffffffffLL
+cdef inline whole_t join(whole_t x, whole_t y, order_t order) noexcept nogil:
+    if order_t is largest_t:
+        return x if x > y else y
+    elif order_t is smallest_t:
+        return x if x < y else y
     else:
-        return <whole_t>0 if largest else <whole_t>~<whole_t>0
+        return <whole_t>(x + y)
+
+
+cdef inline whole_t neutral(const whole_t* kind, order_t order) noexcept nogil:
+    """The result of nothing."""
+    cdef uint64_t ones = ~<uint64_t>0
+    cdef int bits = 8 * sizeof(whole_t)
+    if order_t is total_t:
+        return 0
+    # All ones are -1 in a signed type.
+    if <whole_t>ones < 0:
+        return (<whole_t>(<uint64_t>1 << (bits - 1)) if is_largest[order_t](order)
+                else <whole_t>(ones >> (65 - bits)))
+    return 0 if is_largest[order_t](order) else <whole_t>ones
 
 
 cdef inline void whole_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
                             const whole_t* kind, order_t order) noexcept nogil:
-    cdef bint largest = is_largest[order_t](order)
     cdef whole_t* a = <whole_t*>state.a
+    cdef whole_t x = neutral(kind, order)
     cdef Py_ssize_t i
     for i in range(first, first + count):
-        a[i] = worst(kind, largest)
+        a[i] = x
 
 
 cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                             state_t* state, const whole_t* kind, order_t order) noexcept nogil:
-    cdef bint largest = is_largest[order_t](order)
     cdef const whole_t[::1] v = None
     cdef whole_t* a = <whole_t*>state.a
     cdef whole_t lane[256]
-    cdef whole_t x, best
-    cdef Py_ssize_t i, o, b, blocks, lanes = 256 // sizeof(whole_t)
-    cdef Py_ssize_t k, width
+    cdef whole_t best, last
+    cdef Py_ssize_t i, o, b, k, blocks
+    # In blocks of a few lines a saturated result (True, 255) ends the search early.
+    cdef bint may_stop = order_t is not total_t and sizeof(whole_t) == 1
+    last = neutral(kind, order)
+    last = <whole_t>~last
+    blocks = run // <Py_ssize_t>(256 // sizeof(whole_t))
     for i in range(kept):
         best = a[i]
-        blocks = run // lanes
         for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
-            lane[k] = best
+            lane[k] = neutral(kind, order)
         for o in range(outer):
             bind1(data + i * kept_stride + o * outer_stride, run, sizeof(whole_t), v)
             for b in range(blocks):
                 for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
-                    x = v[b * <Py_ssize_t>(256 // sizeof(whole_t)) + k]
-                    lane[k] = x if better(x, lane[k], largest) else lane[k]
-            for k in range(blocks * lanes, run):
-                x = v[k]
-                best = x if better(x, best, largest) else best
+                    lane[k] = join(v[b * <Py_ssize_t>(256 // sizeof(whole_t)) + k], lane[k], order)
+                if may_stop and b & 15 == 0 and lane[0] == last:
+                    break
+            for k in range(blocks * <Py_ssize_t>(256 // sizeof(whole_t)), run):
+                best = join(v[k], best, order)
         if blocks:
             for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
-                best = lane[k] if better(lane[k], best, largest) else best
+                best = join(lane[k], best, order)
         a[i] = best
 
 
 cdef inline void whole_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                             Py_ssize_t row_stride, state_t* state,
                             const whole_t* kind, order_t order) noexcept nogil:
-    cdef bint largest = is_largest[order_t](order)
     cdef const whole_t[:, ::1] v = None
     cdef whole_t* a = <whole_t*>state.a
     cdef whole_t best[512]
-    cdef whole_t x, y, z, w
     cdef Py_ssize_t first, width, r, j
     for first in range(0, columns, 512):
         width = columns - first if columns - first < 512 else 512
@@ -190,33 +216,99 @@ cdef inline void whole_rows(const char* data, Py_ssize_t columns, Py_ssize_t row
             best[j] = a[first + j]
         for r in range(rows // 4):
             for j in range(width):
-                x = v[4 * r, j]
-                y = v[4 * r + 1, j]
-                z = v[4 * r + 2, j]
-                w = v[4 * r + 3, j]
-                x = y if better(y, x, largest) else x
-                z = w if better(w, z, largest) else z
-                x = z if better(z, x, largest) else x
-                best[j] = x if better(x, best[j], largest) else best[j]
-        for r in range(rows // 4 * 4, rows):
+                best[j] = join(join(join(v[4 * r, j], v[4 * r + 1, j], order),
+                                    join(v[4 * r + 2, j], v[4 * r + 3, j], order), order),
+                               best[j], order)
+        r = rows // 4 * 4
+        if rows & 2:
             for j in range(width):
-                x = v[r, j]
-                best[j] = x if better(x, best[j], largest) else best[j]
+                best[j] = join(join(v[r, j], v[r + 1, j], order), best[j], order)
+            r += 2
+        if rows & 1:
+            for j in range(width):
+                best[j] = join(v[r, j], best[j], order)
         for j in range(width):
             a[first + j] = best[j]
 
 
+cdef inline Py_ssize_t whole_halve(const whole_t* source, whole_t* to, Py_ssize_t count,
+                                   order_t order) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        to[i] = join(source[2 * i], source[2 * i + 1], order)
+    return count
+
+
+cdef inline Py_ssize_t whole_third(const whole_t* source, whole_t* to, Py_ssize_t count,
+                                   order_t order) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        to[i] = join(join(source[3 * i], source[3 * i + 1], order), source[3 * i + 2], order)
+    return count
+
+
+cdef inline whole_t* whole_squeeze(const whole_t* source, whole_t* one, whole_t* two,
+                                   Py_ssize_t kept, Py_ssize_t run,
+                                   order_t order) noexcept nogil:
+    """Reduce `kept` runs, one behind the other; the results are in one of the buffers.
+
+    Runs are divided by two and by three with vectors; what is left is walked.
+    """
+    cdef whole_t* to = one
+    cdef whole_t* other = two
+    cdef whole_t* swap
+    cdef whole_t x
+    cdef Py_ssize_t i, k
+    while run > 1:
+        if run % 2 == 0:
+            run //= 2
+            whole_halve(source, to, kept * run, order)
+        elif run % 3 == 0:
+            run //= 3
+            whole_third(source, to, kept * run, order)
+        else:
+            for i in range(kept):
+                x = source[i * run]
+                for k in range(1, run):
+                    x = join(source[i * run + k], x, order)
+                to[i] = x
+            run = 1
+        source = to
+        swap = to
+        to = other
+        other = swap
+    return other
+
+
+cdef inline void whole_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                             state_t* state, const whole_t* kind, order_t order) noexcept nogil:
+    cdef whole_t* a = <whole_t*>state.a
+    cdef whole_t one[1024]
+    cdef whole_t two[1024]
+    cdef const whole_t* results
+    cdef Py_ssize_t i, o, start, size, most = 2048 // run
+    for o in range(outer):
+        start = 0
+        while start < kept:
+            size = kept - start if kept - start < most else most
+            results = whole_squeeze(
+                <const whole_t*>(data + start * kept_stride + o * outer_stride),
+                one, two, size, run, order)
+            for i in range(size):
+                a[start + i] = join(results[i], a[start + i], order)
+            start += most
+
+
 cdef inline void whole_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
                             const whole_t* kind, order_t order) noexcept nogil:
-    cdef bint largest = is_largest[order_t](order)
     cdef whole_t* a = <whole_t*>state.a
-    cdef Py_ssize_t j, k
-    k = 0
-    for j in range(period, columns):
-        a[k] = a[j] if better(a[j], a[k], largest) else a[k]
-        k += 1
-        if k == period:
-            k = 0
+    cdef Py_ssize_t j, half
+    while columns > period:
+        half = columns // 2
+        for j in range(half):
+            a[j] = join(a[j], a[half + j], order)
+        columns = half
 
 
 cdef inline Py_ssize_t whole_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
@@ -224,8 +316,10 @@ cdef inline Py_ssize_t whole_finish(Py_ssize_t count, Py_ssize_t step, double te
                                     state_t* state, const whole_t* kind, int order) noexcept nogil:
     cdef whole_t* a = <whole_t*>state.a
     cdef Py_ssize_t i
-    for i in range(count):
-        (<whole_t*>(out + i * out_stride))[0] = a[i * step]
+    if step != 1:
+        for i in range(count):
+            a[i] = a[i * step]
+    emit(a, count, out, out_stride)
     return 0
 
 
@@ -320,23 +414,50 @@ cdef inline void key_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
             a[first + j] = best[j]
 
 
+cdef inline void key_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                           state_t* state, const key_t* kind, order_t order) noexcept nogil:
+    cdef uint16_t flip = flip_of[order_t](order)
+    cdef uint16_t turn = turn_of[key_t](kind)
+    cdef const uint16_t* v
+    cdef int16_t* a = <int16_t*>state.a
+    cdef int16_t keys[2048]
+    cdef int16_t one[1024]
+    cdef int16_t two[1024]
+    cdef const int16_t* results
+    cdef Py_ssize_t i, o, start, size, most = 2048 // run
+    for o in range(outer):
+        start = 0
+        while start < kept:
+            size = kept - start if kept - start < most else most
+            v = <const uint16_t*>(data + start * kept_stride + o * outer_stride)
+            for i in range(size * run):
+                keys[i] = key16(v[i], flip, turn)
+            results = whole_squeeze[int16_t, largest_t](keys, one, two, size, run, 0)
+            for i in range(size):
+                a[start + i] = results[i] if results[i] > a[start + i] else a[start + i]
+            start += most
+
+
 cdef inline Py_ssize_t key_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
-                            Py_ssize_t out_stride, Py_ssize_t* suspects, state_t* state,
-                            const key_t* kind, order_t order) noexcept nogil:
+                                  Py_ssize_t out_stride, Py_ssize_t* suspects, state_t* state,
+                                  const key_t* kind, order_t order) noexcept nogil:
     cdef uint16_t flip = flip_of[order_t](order)
     cdef uint16_t turn = turn_of[key_t](kind)
     cdef int16_t* a = <int16_t*>state.a
+    cdef uint16_t results[1024]
     cdef Py_ssize_t i
     cdef uint16_t bits, infinity = <uint16_t>(0x7fff - turn)
-    cdef int16_t turned
+    cdef uint16_t quiet = <uint16_t>(infinity | (turn + 1) >> 1)
+    cdef int16_t turned, top = <int16_t><uint16_t>(infinity - turn)
+    if step != 1:
+        for i in range(count):
+            a[i] = a[i * step]
     for i in range(count):
-        if a[i * step] > <int16_t><uint16_t>(infinity - turn):
-            bits = <uint16_t>(infinity | (turn + 1) >> 1)
-        else:
-            turned = <int16_t><uint16_t>(<uint16_t>a[i * step] + turn)
-            bits = <uint16_t>turned if turned >= 0 else <uint16_t>(turned ^ 0x7fff)
-            bits ^= flip
-        (<uint16_t*>(out + i * out_stride))[0] = bits
+        turned = <int16_t><uint16_t>(<uint16_t>a[i] + turn)
+        bits = <uint16_t>(<uint16_t>turned ^ <uint16_t>(<uint16_t>(turned >> 15) >> 1)) ^ flip
+        results[i] = quiet if a[i] > top else bits
+    emit(results, count, out, out_stride)
     return 0
 
 
@@ -425,7 +546,7 @@ cdef inline void real_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
     cdef real_t best[512]
     cdef real_t total[512]
     cdef uint32_t bits[1024]
-    cdef real_t x, y, z, u
+    cdef real_t x, y, z, u, top
     cdef Py_ssize_t first, width, words, r, j, each = sizeof(real_t) // 4
     for first in range(0, columns, 512):
         width = columns - first if columns - first < 512 else 512
@@ -445,10 +566,11 @@ cdef inline void real_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
                 z = v[4 * r + 2, j]
                 u = v[4 * r + 3, j]
                 total[j] += (x + y) + (z + u)
-                x = y if above(y, x, largest) or x != x else x
-                z = u if above(u, z, largest) or z != z else z
-                x = z if above(z, x, largest) or x != x else x
-                best[j] = x if above(x, best[j], largest) else best[j]
+                # One after the other: the best so far is never NaN, an element may be.
+                top = x if above(x, best[j], largest) else best[j]
+                top = y if above(y, top, largest) else top
+                top = z if above(z, top, largest) else top
+                best[j] = u if above(u, top, largest) else top
             for j in range(words):
                 if largest:
                     bits[j] &= (w[4 * r, j] & w[4 * r + 1, j]) & (w[4 * r + 2, j] & w[4 * r + 3, j])
@@ -470,20 +592,97 @@ cdef inline void real_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
                 c[first + j] |= bits[j * each + each - 1]
 
 
+cdef inline int32_t key32(int32_t bits, const bint largest) noexcept nogil:
+    """As key16, of a float32."""
+    if not largest:
+        bits ^= <int32_t>0x80000000U
+    return <int32_t>((<uint32_t>bits ^ (<uint32_t>(bits >> 31) >> 1)) - <uint32_t>0x007fffff)
+
+
+cdef inline float from_key32(int32_t key, const bint largest) noexcept nogil:
+    cdef int32_t turned = <int32_t>(<uint32_t>key + <uint32_t>0x007fffff)
+    cdef uint32_t bits = <uint32_t>turned ^ (<uint32_t>(turned >> 31) >> 1)
+    if not largest:
+        bits ^= <uint32_t>0x80000000U
+    return rk_float(bits)
+
+
+cdef inline int64_t key64(int64_t bits, const bint largest) noexcept nogil:
+    if not largest:
+        bits ^= <int64_t>0x8000000000000000ULL
+    return <int64_t>((<uint64_t>bits ^ (<uint64_t>(bits >> 63) >> 1))
+                     - <uint64_t>0x000fffffffffffffULL)
+
+
+cdef inline double from_key64(int64_t key, const bint largest) noexcept nogil:
+    cdef int64_t turned = <int64_t>(<uint64_t>key + <uint64_t>0x000fffffffffffffULL)
+    cdef uint64_t bits = <uint64_t>turned ^ (<uint64_t>(turned >> 63) >> 1)
+    if not largest:
+        bits ^= <uint64_t>0x8000000000000000ULL
+    return rk_double(bits)
+
+
+cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                            Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                            state_t* state, const real_t* kind, order_t order) noexcept nogil:
+    # Here keys pay: one integer extreme instead of three things to carry along.
+    cdef bint largest = is_largest[order_t](order)
+    cdef real_t* a = <real_t*>state.a
+    cdef real_t* b = <real_t*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef int64_t keys[1024]
+    cdef int64_t one[512]
+    cdef int64_t two[512]
+    cdef int32_t* narrow = <int32_t*>keys
+    cdef const int64_t* results8
+    cdef const int32_t* results4
+    cdef const char* p
+    cdef real_t x
+    cdef uint32_t sign
+    cdef Py_ssize_t i, o, start, size, most = 1024 // run
+    for o in range(outer):
+        start = 0
+        while start < kept:
+            size = kept - start if kept - start < most else most
+            p = data + start * kept_stride + o * outer_stride
+            if real_t is float:
+                for i in range(size * run):
+                    narrow[i] = key32((<const int32_t*>p)[i], largest)
+                results4 = whole_squeeze[int32_t, largest_t](
+                    narrow, <int32_t*>one, <int32_t*>two, size, run, 0)
+            else:
+                for i in range(size * run):
+                    keys[i] = key64((<const int64_t*>p)[i], largest)
+                results8 = whole_squeeze[int64_t, largest_t](keys, one, two, size, run, 0)
+            for i in range(size):
+                if real_t is float:
+                    x = from_key32(results4[i], largest)
+                    sign = rk_bits32(x)
+                else:
+                    x = from_key64(results8[i], largest)
+                    sign = <uint32_t>(rk_bits64(x) >> 32)
+                a[start + i] = x if above(x, a[start + i], largest) else a[start + i]
+                b[start + i] += x
+                c[start + i] = c[start + i] & sign if largest else c[start + i] | sign
+            start += most
+
+
 cdef inline void real_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
                            const real_t* kind, order_t order) noexcept nogil:
     cdef bint largest = is_largest[order_t](order)
     cdef real_t* a = <real_t*>state.a
     cdef real_t* b = <real_t*>state.b
     cdef uint32_t* c = <uint32_t*>state.c
-    cdef Py_ssize_t j, k = 0
-    for j in range(period, columns):
-        a[k] = a[j] if above(a[j], a[k], largest) else a[k]
-        b[k] += b[j]
-        c[k] = c[k] & c[j] if largest else c[k] | c[j]
-        k += 1
-        if k == period:
-            k = 0
+    cdef Py_ssize_t j, half
+    while columns > period:
+        half = columns // 2
+        for j in range(half):
+            a[j] = a[half + j] if above(a[half + j], a[j], largest) else a[j]
+        for j in range(half):
+            b[j] += b[half + j]
+        for j in range(half):
+            c[j] = c[j] & c[half + j] if largest else c[j] | c[half + j]
+        columns = half
 
 
 cdef inline Py_ssize_t real_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
@@ -494,89 +693,29 @@ cdef inline Py_ssize_t real_finish(Py_ssize_t count, Py_ssize_t step, double ter
     cdef real_t* b = <real_t*>state.b
     cdef uint32_t* c = <uint32_t*>state.c
     cdef Py_ssize_t i, found = 0
-    cdef real_t x
+    cdef int32_t nans = 0
+    cdef real_t results[1024]
+    cdef real_t x, quiet = <real_t>rk_float(0x7fc00000)
+    if step != 1:
+        for i in range(count):
+            a[i] = a[i * step]
+            b[i] = b[i * step]
+            c[i] = c[i * step]
     for i in range(count):
-        x = a[i * step]
-        if isnan(b[i * step]):
+        x = a[i]
+        x = <real_t>rk_float(c[i] & <uint32_t>0x80000000U) if x == 0 else x
+        results[i] = quiet if b[i] != b[i] else x
+        nans += 1 if b[i] != b[i] else 0
+    emit(results, count, out, out_stride)
+    if nans:
+        for i in range(count):
             # Finite numbers below 2^60 in the direction of the extreme cannot bring the
             # sum to the infinity that it takes, with the other one, to make a NaN.
-            if not (x < 1152921504606846976.0 if largest else x > -1152921504606846976.0):
+            if b[i] != b[i] and not (a[i] < 1152921504606846976.0 if largest
+                                     else a[i] > -1152921504606846976.0):
                 suspects[found] = i
                 found += 1
-            x = <real_t>rk_float(0x7fc00000)
-        elif x == 0:
-            x = <real_t>rk_float(c[i * step] & <uint32_t>0x80000000U)
-        (<real_t*>(out + i * out_stride))[0] = x
     return found
-
-
-# ---------------------------------------------------------------- integers: sum
-
-cdef inline void wrap_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
-                           const unsigned_t* kind, int order) noexcept nogil:
-    cdef unsigned_t* a = <unsigned_t*>state.a
-    cdef Py_ssize_t i
-    for i in range(first, first + count):
-        a[i] = 0
-
-
-cdef inline void wrap_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
-                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                           state_t* state, const unsigned_t* kind, int order) noexcept nogil:
-    cdef const unsigned_t[::1] v = None
-    cdef unsigned_t* a = <unsigned_t*>state.a
-    cdef unsigned_t lane[256]
-    cdef unsigned_t total
-    cdef Py_ssize_t i, o, b, k, blocks = run // <Py_ssize_t>(256 // sizeof(unsigned_t))
-    for i in range(kept):
-        total = a[i]
-        for k in range(<Py_ssize_t>(256 // sizeof(unsigned_t))):
-            lane[k] = 0
-        for o in range(outer):
-            bind1(data + i * kept_stride + o * outer_stride, run, sizeof(unsigned_t), v)
-            for b in range(blocks):
-                for k in range(<Py_ssize_t>(256 // sizeof(unsigned_t))):
-                    lane[k] += v[b * <Py_ssize_t>(256 // sizeof(unsigned_t)) + k]
-            for k in range(blocks * <Py_ssize_t>(256 // sizeof(unsigned_t)), run):
-                total += v[k]
-        if blocks:
-            for k in range(<Py_ssize_t>(256 // sizeof(unsigned_t))):
-                total += lane[k]
-        a[i] = total
-
-
-cdef inline void wrap_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
-                           Py_ssize_t row_stride, state_t* state,
-                           const unsigned_t* kind, int order) noexcept nogil:
-    cdef const unsigned_t[:, ::1] v = None
-    cdef unsigned_t* a = <unsigned_t*>state.a
-    cdef unsigned_t total[512]
-    cdef Py_ssize_t first, width, r, j
-    for first in range(0, columns, 512):
-        width = columns - first if columns - first < 512 else 512
-        bind2(data + first * <Py_ssize_t>sizeof(unsigned_t), rows, width, row_stride,
-              sizeof(unsigned_t), v)
-        for j in range(width):
-            total[j] = a[first + j]
-        for r in range(rows // 4):
-            for j in range(width):
-                total[j] += (v[4 * r, j] + v[4 * r + 1, j]) + (v[4 * r + 2, j] + v[4 * r + 3, j])
-        for r in range(rows // 4 * 4, rows):
-            for j in range(width):
-                total[j] += v[r, j]
-        for j in range(width):
-            a[first + j] = total[j]
-
-
-cdef inline void wrap_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
-                           const unsigned_t* kind, int order) noexcept nogil:
-    cdef unsigned_t* a = <unsigned_t*>state.a
-    cdef Py_ssize_t j, k = 0
-    for j in range(period, columns):
-        a[k] += a[j]
-        k += 1
-        if k == period:
-            k = 0
 
 
 # ---------------------------------------------------------------- float16, bfloat16, float32: sum
@@ -745,15 +884,21 @@ cdef inline void narrow_fold(Py_ssize_t columns, Py_ssize_t period, state_t* sta
     cdef double* b = <double*>state.b
     cdef uint32_t* c = <uint32_t*>state.c
     cdef uint32_t* d = <uint32_t*>state.d
-    cdef Py_ssize_t j, k = 0
-    for j in range(period, columns):
-        enter(&a[k], &b[k], a[j])
-        b[k] += b[j]
-        c[k] = c[j] if c[j] > c[k] else c[k]
-        d[k] = d[j] if d[j] < d[k] else d[k]
-        k += 1
-        if k == period:
-            k = 0
+    cdef double x, s, z
+    cdef Py_ssize_t j, half
+    while columns > period:
+        half = columns // 2
+        for j in range(half):
+            x = a[half + j]
+            s = a[j] + x
+            z = s - a[j]
+            b[j] += ((a[j] - (s - z)) + (x - z)) + b[half + j]
+            a[j] = s
+        for j in range(half):
+            c[j] = c[half + j] if c[half + j] > c[j] else c[j]
+        for j in range(half):
+            d[j] = d[half + j] if d[half + j] < d[j] else d[j]
+        columns = half
 
 
 cdef inline narrow_t rounded(double x, const narrow_t* kind) noexcept nogil:
@@ -970,14 +1115,19 @@ cdef inline void wide_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state
     cdef double* a = <double*>state.a
     cdef double* b = <double*>state.b
     cdef uint64_t* c = <uint64_t*>state.c
-    cdef Py_ssize_t j, k = 0
-    for j in range(period, columns):
-        enter(&a[k], &b[k], a[j])
-        b[k] += b[j]
-        c[k] = c[j] if c[j] > c[k] else c[k]
-        k += 1
-        if k == period:
-            k = 0
+    cdef double x, s, z
+    cdef Py_ssize_t j, half
+    while columns > period:
+        half = columns // 2
+        for j in range(half):
+            x = a[half + j]
+            s = a[j] + x
+            z = s - a[j]
+            b[j] += ((a[j] - (s - z)) + (x - z)) + b[half + j]
+            a[j] = s
+        for j in range(half):
+            c[j] = c[half + j] if c[half + j] > c[j] else c[j]
+        columns = half
 
 
 cdef inline Py_ssize_t wide_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
@@ -1039,7 +1189,7 @@ cdef inline void wide_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
 cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
     k.init = <init_t>whole_init[whole_t, order_t]
     k.runs = <runs_t>whole_runs[whole_t, order_t]
-    k.short_runs = k.runs
+    k.short_runs = <runs_t>whole_short[whole_t, order_t]
     k.rows = <rows_t>whole_rows[whole_t, order_t]
     k.fold = <fold_t>whole_fold[whole_t, order_t]
     k.finish = <finish_t>whole_finish[whole_t]
@@ -1048,7 +1198,7 @@ cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
 cdef void use_key(kernels_t* k, const key_t* kind, order_t order) noexcept:
     k.init = <init_t>key_init[key_t, order_t]
     k.runs = <runs_t>key_runs[key_t, order_t]
-    k.short_runs = k.runs
+    k.short_runs = <runs_t>key_short[key_t, order_t]
     k.rows = <rows_t>key_rows[key_t, order_t]
     k.fold = <fold_t>whole_fold[int16_t, largest_t]
     k.finish = <finish_t>key_finish[key_t, order_t]
@@ -1057,19 +1207,10 @@ cdef void use_key(kernels_t* k, const key_t* kind, order_t order) noexcept:
 cdef void use_real(kernels_t* k, const real_t* kind, order_t order) noexcept:
     k.init = <init_t>real_init[real_t, order_t]
     k.runs = <runs_t>real_runs[real_t, order_t]
-    k.short_runs = k.runs
+    k.short_runs = <runs_t>real_short[real_t, order_t]
     k.rows = <rows_t>real_rows[real_t, order_t]
     k.fold = <fold_t>real_fold[real_t, order_t]
     k.finish = <finish_t>real_finish[real_t, order_t]
-
-
-cdef void use_wrap(kernels_t* k, const unsigned_t* kind) noexcept:
-    k.init = <init_t>wrap_init[unsigned_t]
-    k.runs = <runs_t>wrap_runs[unsigned_t]
-    k.short_runs = k.runs
-    k.rows = <rows_t>wrap_rows[unsigned_t]
-    k.fold = <fold_t>wrap_fold[unsigned_t]
-    k.finish = <finish_t>whole_finish[unsigned_t]
 
 
 cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
@@ -1112,15 +1253,15 @@ cdef table_t TABLE
 use_order[largest_t](TABLE.of[0], 0)
 use_order[smallest_t](TABLE.of[1], 0)
 # A sum of bool is refused by the rules; bytes are what it would be counted in.
-use_wrap[uint8_t](&TABLE.of[2][0], NULL)
-use_wrap[uint8_t](&TABLE.of[2][1], NULL)
-use_wrap[uint16_t](&TABLE.of[2][2], NULL)
-use_wrap[uint32_t](&TABLE.of[2][3], NULL)
-use_wrap[uint64_t](&TABLE.of[2][4], NULL)
-use_wrap[uint8_t](&TABLE.of[2][5], NULL)
-use_wrap[uint16_t](&TABLE.of[2][6], NULL)
-use_wrap[uint32_t](&TABLE.of[2][7], NULL)
-use_wrap[uint64_t](&TABLE.of[2][8], NULL)
+use_whole[uint8_t, total_t](&TABLE.of[2][0], NULL, 0)
+use_whole[uint8_t, total_t](&TABLE.of[2][1], NULL, 0)
+use_whole[uint16_t, total_t](&TABLE.of[2][2], NULL, 0)
+use_whole[uint32_t, total_t](&TABLE.of[2][3], NULL, 0)
+use_whole[uint64_t, total_t](&TABLE.of[2][4], NULL, 0)
+use_whole[uint8_t, total_t](&TABLE.of[2][5], NULL, 0)
+use_whole[uint16_t, total_t](&TABLE.of[2][6], NULL, 0)
+use_whole[uint32_t, total_t](&TABLE.of[2][7], NULL, 0)
+use_whole[uint64_t, total_t](&TABLE.of[2][8], NULL, 0)
 use_narrow[half_t](&TABLE.of[2][9], NULL)
 use_narrow[brain_t](&TABLE.of[2][10], NULL)
 use_narrow[float](&TABLE.of[2][11], NULL)
