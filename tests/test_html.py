@@ -69,7 +69,7 @@ def check(thing):
         assert word not in html.replace("&lt;script", "")
     page = Page(html)
     assert all(page.tables), "a table without a caption"
-    assert page.texts["th"] == [text for text in page.texts.get("th", []) if text.strip()]
+    assert all(text.strip() for text in page.texts.get("th", [])), "an empty header"
     # Where a host strips the style sheet, the text stands first and the card stays hidden.
     assert page.tags[2] == ("pre", {"class": "rk-text"})
     assert page.tags[3] == ("div", {"class": "rk-card", "style": "display:none"})
@@ -82,9 +82,7 @@ def check_style(style):
     for selector, body in re.findall(r"([^{}]+)\{([^{}]*)\}", style):
         assert all(".rk-" in part for part in selector.split(",")), selector
         if "background:" in body and "none" not in body and "transparent" not in body:
-            assert "color:" in body or "rk-size" in selector, (
-                f"a ground without a colour: {selector}"
-            )
+            assert "color:" in body or "rk-size" in selector, selector
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -151,7 +149,7 @@ def test_odd_values_are_told_by_words_and_marks():
     [
         (np.float32(0.1), "0.1"),
         (np.float32(16777216), "16777216.0"),
-        (np.float16(65504), "65500.0"),
+        (np.float16(65504), "65504.0"),
         (np.float64(1 - 2**-53), "1.00000"),
         (np.float64(1e300), "1e+300"),
         (np.float64(123456789.123), "1.23457e+08"),
@@ -251,14 +249,17 @@ def test_describe_has_a_card():
 @pytest.mark.parametrize(
     ("count", "text"),
     [
-        (0, "0 B"), (1023, "1023 B"), (1024, "1 KiB"), (1536, "1.5 KiB"), (2**20 - 1, "1024 KiB"),
-        (2**40, "4 TiB"), (2**90, "1.02e+03 YiB"), (2**62, "4 EiB"),
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1 KiB"),
+        (1536, "1.5 KiB"),
+        (2**20 - 1, "1024 KiB"),
+        (2**42, "4 TiB"),
+        (2**62, "4 EiB"),
+        (2**90, "1024 YiB"),
     ],
-)  # fmt: skip
+)
 def test_bytes(count, text):
-    count = 4 * 2**40 if text == "4 TiB" else count
-    if count == 2**90:
-        text = "1024 YiB"
     assert _show.bytes_text(count) == text
 
 
