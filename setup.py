@@ -21,6 +21,7 @@ LEVELS = {
         "msvc": ["/arch:AVX512"],
     },
 }
+SHARED = "reducekit._cyutility"
 X86 = platform.machine().lower() in ("x86_64", "amd64")
 COVERAGE = os.environ.get("REDUCEKIT_COVERAGE") == "1"
 SANITIZE = os.environ.get("REDUCEKIT_SANITIZE") == "1"
@@ -54,7 +55,7 @@ class BuildExt(build_ext):
         super().build_extension(ext)
 
 
-def extension(source):
+def extension(name, source):
     macros = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")]
     if COVERAGE:
         macros += [
@@ -63,32 +64,36 @@ def extension(source):
             ("CYTHON_USE_SYS_MONITORING", "0"),
         ]
     return Extension(
-        ".".join(source.with_suffix("").parts),
-        [source.as_posix()],
+        name,
+        [source],
         include_dirs=[np.get_include(), "reducekit"],
         define_macros=macros,
-        depends=[
-            path.as_posix()
-            for path in Path("reducekit").rglob("*")
-            if path.suffix in (".pxd", ".pxi", ".h")
-        ],
     )
 
 
-def sources():
-    """All .pyx files, less the levels of processors of another kind."""
+def extensions():
+    """One for each .pyx file, less the levels of processors of another kind."""
     other = set() if X86 else {f"_{level}" for level in LEVELS if level.startswith("x86_")}
-    return sorted(path for path in Path("reducekit").rglob("*.pyx") if path.stem not in other)
+    sources = [path for path in Path("reducekit").rglob("*.pyx") if path.stem not in other]
+    # The kernels take longest, so they are compiled first.
+    sources.sort(key=lambda path: (path.parent.name != "_kernels", path))
+    names = [".".join(path.with_suffix("").parts) for path in sources]
+    # Cython writes its own code for memoryviews once, into a module that the others share.
+    return [
+        extension(SHARED, SHARED.replace(".", "/") + ".c"),
+        *map(extension, names, [path.as_posix() for path in sources]),
+    ]
 
 
 # The guard is for the processes that cythonize starts where it cannot fork.
 if __name__ == "__main__":
     setup(
         ext_modules=cythonize(
-            [extension(source) for source in sources()],
+            extensions(),
             build_dir="build/cython",
             compiler_directives={"language_level": 3, "linetrace": COVERAGE},
             nthreads=os.cpu_count(),
+            shared_utility_qualified_name=SHARED,
         ),
         cmdclass={"build_ext": BuildExt},
     )
