@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ from ._node import (
     resolve,
 )
 from ._types import TensorType
-from .faults import FAULTS, Fault
+from .faults import FAULTS, ONNX_RUNTIMES, Fault
 from .inference import infer
 
 __all__ = ["Finding", "NodeReport", "Report", "check_model"]
@@ -70,6 +70,8 @@ class Finding:
         The opset of which this is said.
     edits : tuple of Edit
         Each one makes it legal, the smallest first.
+    runtime : str or None
+        For the level ``"runtime"``: which one.
     """
 
     level: str
@@ -77,6 +79,7 @@ class Finding:
     text: str
     opset: int | None = None
     edits: tuple[Edit, ...] = ()
+    runtime: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """The finding as plain data for JSON."""
@@ -86,6 +89,7 @@ class Finding:
             "text": self.text,
             "opset": self.opset,
             "edits": [edit.as_dict() for edit in self.edits],
+            "runtime": self.runtime,
         }
 
 
@@ -220,8 +224,31 @@ class Report:
         """The report as JSON."""
         return json.dumps(self.as_dict(), indent=indent)
 
+    def text(self, runtimes: Sequence[str] = ONNX_RUNTIMES) -> str:
+        """The report in words.
+
+        Parameters
+        ----------
+        runtimes : sequence of str
+            Of which runtimes the known faults are listed; by default of those
+            that run ONNX models. All are in :meth:`to_json`.
+        """
+        return "\n".join(_text(self, runtimes))
+
+    def known_faults(self, runtimes: Sequence[str] = ONNX_RUNTIMES) -> str:
+        """What these runtimes get wrong in the model's reductions; empty if nothing is known."""
+        lines = []
+        for (runtime, labels), faults in _fault_groups(self, runtimes).items():
+            lines.append(f"  {runtime}, {_few(labels)}:")
+            for fault in faults:
+                lines += _wrapped(f"{fault.kind}: {fault.sentence}", "    ")
+        if lines:
+            head = "What runtimes are known to get wrong here, on the version where it was seen:"
+            lines.insert(0, head)
+        return "\n".join(lines)
+
     def __str__(self) -> str:
-        return "\n".join(_text(self))
+        return self.text()
 
     def _repr_html_(self) -> str:
         return _html(self)
@@ -542,7 +569,7 @@ class _Check:
         if now == [] and opset is not None and data is not None:
             found += _notes(node, data, axes)
             found += [
-                Finding("runtime", fault.kind, str(fault), opset)
+                Finding("runtime", fault.kind, str(fault), opset, (), fault.runtime)
                 for fault in _faults(node, opset, data, axes)
             ]
         return found
@@ -765,7 +792,7 @@ def _function_name(function: onnx.FunctionProto) -> str:
     return repr(f"{function.domain}:{function.name}{f':{overload}' if overload else ''}")[1:-1]
 
 
-def _text(report: Report) -> Iterator[str]:
+def _text(report: Report, runtimes: Sequence[str]) -> Iterator[str]:
     opset = "no opset" if report.opset is None else f"opset {report.opset}"
     target = f", target opset {report.target_opset}" if report.target_opset is not None else ""
     yield f"{report.source}: IR version {report.ir_version}, {opset}{target}"
@@ -776,20 +803,26 @@ def _text(report: Report) -> Iterator[str]:
         findings = [finding for finding in node.findings if finding.level != "runtime"]
         yield ""
         yield f"{node.label}  {node.version}" + "".join(f"  in {step}" for step in node.where)
-        yield f"  {_signature(node)}"
+        yield from _wrapped(_signature(node), "  ")
         for finding in findings:
-            yield f"  {_heading(finding)}: {finding.text}"
-            if finding.edits:
-                first, *others = finding.edits
-                yield f"    edit: {first.text}"
-                yield from (f"    or: {edit.text}" for edit in others)
-    faults = _faults_by_text(report)
+            yield from _wrapped(f"{_heading(finding)}: {finding.text}", "  ")
+            for place, edit in enumerate(finding.edits):
+                yield from _wrapped(f"{'or' if place else 'edit'}: {edit.text}", "    ")
+    faults = report.known_faults(runtimes)
     if faults:
         yield ""
-        yield "What runtimes are known to get wrong here, on the version where it was seen:"
-        for text, labels in faults:
-            yield f"  {text}"
-            yield f"    {_few(labels)}"
+        yield faults
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        text,
+        100,
+        initial_indent=indent,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _summary(report: Report) -> str:
@@ -822,14 +855,21 @@ def _heading(finding: Finding) -> str:
     return finding.level
 
 
-def _faults_by_text(report: Report) -> list[tuple[str, list[str]]]:
-    pairs = [(finding.text, node.label) for node in report.nodes for finding in node.at("runtime")]
-    order = {str(fault): place for place, fault in enumerate(FAULTS)}
-    pairs.sort(key=lambda pair: order[pair[0]])
-    return [
-        (text, list(dict.fromkeys(label for _, label in group)))
-        for text, group in groupby(pairs, key=lambda pair: pair[0])
-    ]
+def _fault_groups(
+    report: Report, runtimes: Sequence[str]
+) -> dict[tuple[str, tuple[str, ...]], list[Fault]]:
+    """The faults of the report, by runtime and by the nodes that they concern."""
+    concerned: dict[str, list[str]] = {}
+    for node in report.nodes:
+        for finding in node.at("runtime"):
+            if finding.runtime in runtimes:
+                concerned.setdefault(finding.text, []).append(node.label)
+    groups: dict[tuple[str, tuple[str, ...]], list[Fault]] = {}
+    for fault in FAULTS:
+        labels = tuple(dict.fromkeys(concerned.get(str(fault), ())))
+        if labels:
+            groups.setdefault((f"{fault.runtime} {fault.version}", labels), []).append(fault)
+    return groups
 
 
 def _few(labels: Sequence[str], most: int = 6) -> str:

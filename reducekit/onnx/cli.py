@@ -29,6 +29,7 @@ __all__ = ["add_subcommands"]
 EXIT_ILLEGAL = 1
 _TABLE = frozenset(row.name for row in ELEMENT_TYPES)
 _PEERS = ("onnxruntime", "onnx.reference")
+_RUNTIMES = (*_PEERS, "torch", "numpy")
 
 
 def add_subcommands(commands: Any) -> None:
@@ -63,6 +64,11 @@ def _add_check(commands: Any) -> None:
     command.add_argument(
         "--format", choices=("text", "json"), default="text", help="text (the default) or json"
     )
+    command.add_argument(
+        "--runtime", nargs="+", choices=_RUNTIMES, default=list(_PEERS), metavar="NAME",
+        help="whose known faults the text lists: "
+        f"{', '.join(_RUNTIMES)} ({' and '.join(_PEERS)})",
+    )  # fmt: skip
     command.set_defaults(run=_check)
 
 
@@ -131,7 +137,7 @@ def _check(options: argparse.Namespace) -> int:
         report = check_model(options.model, options.opset)
     except OSError as error:
         raise FileError(_cannot_read(options.model, error)) from None
-    _print(report.to_json() if options.format == "json" else str(report))
+    _print(report.to_json() if options.format == "json" else report.text(options.runtime))
     return 0 if report.ok else EXIT_ILLEGAL
 
 
@@ -196,16 +202,9 @@ def _print_known(model: Any, peer: str) -> None:
     """What the table of faults says about this runtime and the model's reductions."""
     from .check import check_model
 
-    known: dict[str, list[str]] = {}
-    for node in check_model(model).nodes:
-        for finding in node.at("runtime"):
-            if finding.text.startswith(f"{peer} "):
-                known.setdefault(finding.text, []).append(node.label)
+    known = check_model(model).known_faults((peer,))
     if known:
-        _print(f"\nWhat {peer} is known to get wrong in these reductions:")
-    for text, labels in known.items():
-        _print(f"  {text}")
-        _print(f"    {', '.join(dict.fromkeys(labels))}")
+        _print(f"\n{known}")
 
 
 def _need_onnx() -> None:

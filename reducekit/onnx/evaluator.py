@@ -28,6 +28,10 @@ from .inference import refusal
 __all__ = ["OPS", "Evaluator", "LenientEvaluator", "operator_class", "ops"]
 
 
+_NOTE = "in node "
+"""What the note on a refusal begins with."""
+
+
 class _Reduction(OpRun):
     """A node of one of the table's operators."""
 
@@ -119,8 +123,12 @@ def _label(node: onnx.NodeProto) -> str:
     return f"{node.op_type} {node.name!r}" if node.name else str(node.op_type)
 
 
+def _is_ours(error: BaseException) -> bool:
+    return any(note.startswith(_NOTE) for note in getattr(error, "__notes__", ()))
+
+
 def _with_name(error: Any, node: onnx.NodeProto) -> Any:
-    note = f"in node {_label(node)} with output {node.output[0] if node.output else ''!r}"
+    note = f"{_NOTE}{_label(node)} with output {node.output[0] if node.output else ''!r}"
     if note not in getattr(error, "__notes__", ()):
         error.add_note(note)
     return error
@@ -237,6 +245,22 @@ class Evaluator(ReferenceEvaluator):
         # The evaluator uses the first class of a name, so the caller's come first.
         every = [*(new_ops or ()), *self.reductions]
         super().__init__(proto, opsets, functions, verbose, every, **kwargs)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """As the base class does it, but a refusal by a reduction comes out as it is.
+
+        Functions, If, Loop and Scan wrap each TypeError of their bodies in another
+        one that says nothing of it.
+        """
+        try:
+            return super().run(*args, **kwargs)
+        except TypeError as error:
+            inner: BaseException | None = error
+            while inner is not None:
+                if isinstance(inner, TypeError) and _is_ours(inner):
+                    raise inner from None
+                inner = inner.__cause__
+            raise
 
 
 class LenientEvaluator(Evaluator):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 import reducekit
@@ -19,7 +20,7 @@ from .. import schema
 from ..dtypes import by_name
 from ._types import Dim, TensorType
 
-__all__ = ["FAULTS", "RUNTIMES", "Fault", "reproduce", "run_on"]
+__all__ = ["FAULTS", "ONNX_RUNTIMES", "RUNTIMES", "Fault", "reproduce", "run_on"]
 
 _NEWEST = schema.NEWEST_OPSET
 _ALL = tuple(op.name for op in schema.OPERATORS)
@@ -35,6 +36,9 @@ RUNTIMES = {
     "numpy": "numpy.max, numpy.min, numpy.sum",
 }
 """The runtimes of the table and what exactly was called."""
+
+ONNX_RUNTIMES = ("onnxruntime", "onnx.reference")
+"""Those that run ONNX models; the others are what models are ported from and to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +62,7 @@ class Fault:
         What happens in place of the right result.
     values : tuple
         The elements of the case that shows it, repeated to fill ``shape``;
-        ``"highest"`` stands for the largest integer of the element type.
+        ``"largest"`` and ``"-largest"`` stand for the finite ends of the element type.
     shape, axes : tuple of int
         Of that case.
     """
@@ -75,9 +79,13 @@ class Fault:
     shape: tuple[int, ...]
     axes: tuple[int, ...]
 
+    @property
+    def sentence(self) -> str:
+        """When it happens and what happens."""
+        return f"{self.when}: {self.does}" if self.when else self.does
+
     def __str__(self) -> str:
-        when = f"{self.when}: " if self.when else ""
-        return f"{self.runtime} {self.version}: {when}{self.does}"
+        return f"{self.runtime} {self.version}: {self.sentence}"
 
     def concerns(
         self, operator: str, opset: int, data: TensorType, reduced: Iterable[int] | None = None
@@ -101,18 +109,22 @@ class Fault:
         sizes = [data.shape[axis] for axis in reduced]
         if self.kind == "empty set":
             return any(not isinstance(size, int) or size == 0 for size in sizes)
-        if self.kind == "missing type" or self.kind == "result type":
-            return True
-        return self.kind == "precision" or _can_exceed_one(sizes)
+        return self.kind in _EVEN_ALONE or _can_exceed_one(sizes)
 
     def data(self, dtype: str) -> np.ndarray:
         """The array of the case that shows the fault."""
         kind = by_name(dtype)
+        limits = ml_dtypes.finfo if kind.kind == "float" else ml_dtypes.iinfo
+        ends = {"largest": "max", "-largest": "min"}
         elements = [
-            getattr(kind, value) if isinstance(value, str) else kind.numpy_dtype.type(value)
+            getattr(limits(kind.numpy_dtype), ends[value]) if isinstance(value, str) else value
             for value in self.values
         ]
         return np.resize(np.array(elements, dtype=kind.numpy_dtype), self.shape)
+
+
+# Kinds that need no second element in the same sum.
+_EVEN_ALONE = ("missing type", "result type", "precision", "zero sign")
 
 
 def _can_exceed_one(sizes: list[Dim]) -> bool:
@@ -128,12 +140,7 @@ _NUMPY = ("numpy", "2.4.6")
 # fmt: off
 FAULTS: tuple[Fault, ...] = (
     Fault(
-        *_ORT, "missing type", _ALL, ("uint32", "uint64"), (1, _NEWEST),
-        "", "the model does not load, there is no kernel",
-        (1, 2), (2,), (0,),
-    ),
-    Fault(
-        *_ORT, "missing type", _ALL, ("bfloat16",), (13, _NEWEST),
+        *_ORT, "missing type", _ALL, ("uint32", "uint64", "bfloat16"), (1, _NEWEST),
         "", "the model does not load, there is no kernel",
         (1, 2), (2,), (0,),
     ),
@@ -144,7 +151,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         *_ORT, "nan", _EXTREMA, _FLOATS, (1, _NEWEST),
-        "with a NaN that is not the first of its reduced elements",
+        "with a NaN that is not the first of the reduced elements",
         "the NaN is passed over and the result is a number",
         (1, float("nan")), (2,), (0,),
     ),
@@ -152,7 +159,7 @@ FAULTS: tuple[Fault, ...] = (
         *_ORT, "saturation", _SUM, ("int32", "int64"), (1, _NEWEST),
         "where the sum leaves the range of the type",
         "the sum stops at the smallest or largest value and does not wrap",
-        ("highest", 1), (2,), (0,),
+        ("largest", 1), (2,), (0,),
     ),
     Fault(
         *_ORT, "precision", _SUM, ("int64",), (1, _NEWEST),
@@ -167,10 +174,22 @@ FAULTS: tuple[Fault, ...] = (
         (1, 1, 1e17, 1e17, -1e17, -1e17), (3, 2), (0,),
     ),
     Fault(
-        *_ORT, "overflow", _SUM, ("float32",), (1, _NEWEST),
+        *_ORT, "overflow", _SUM, ("float32", "float64"), (1, _NEWEST),
         "where a partial sum leaves the range but the sum does not",
         "the result is infinite or NaN",
-        (-3.4028234663852886e38, 3.4028234663852886e38), (4,), (0,),
+        ("-largest", "largest"), (4,), (0,),
+    ),
+    Fault(
+        *_ORT, "zero sign", _EXTREMA, _FLOATS, (1, _NEWEST),
+        "with zeros of both signs",
+        "their order decides which one comes out",
+        (-0.0, 0.0, 0.0, -0.0), (2, 2), (0,),
+    ),
+    Fault(
+        *_ORT, "zero sign", _SUM, _FLOATS, (1, _NEWEST),
+        "of negative zeros alone, along an axis that is not the last",
+        "the sum is +0",
+        (-0.0,), (3, 2), (0,),
     ),
     Fault(
         *_ORT, "empty set", _EXTREMA, ("bool",), (20, _NEWEST),
@@ -190,6 +209,23 @@ FAULTS: tuple[Fault, ...] = (
         (1, 1, 1e17, 1e17, -1e17, -1e17), (3, 2), (0,),
     ),
     Fault(
+        *_REF, "overflow", _SUM, ("float16", "float32"), (1, _NEWEST),
+        "where a partial sum leaves the range but the sum does not",
+        "the result is infinite or NaN",
+        (*["-largest"] * 4, *["largest"] * 4), (4, 2), (0,),
+    ),
+    Fault(
+        *_REF, "zero sign", _EXTREMA, (*_FLOATS, "bfloat16"), (1, _NEWEST),
+        "with zeros of both signs",
+        "their order decides which one comes out",
+        (-0.0, 0.0, 0.0, -0.0), (2, 2), (0,),
+    ),
+    Fault(
+        *_REF, "zero sign", _SUM, (*_FLOATS, "bfloat16"), (1, _NEWEST),
+        "of negative zeros alone", "the sum is +0",
+        (-0.0,), (3, 2), (0,),
+    ),
+    Fault(
         *_TORCH, "missing type", _EXTREMA, ("uint32", "uint64"), (1, _NEWEST),
         "", "it fails, there is no kernel",
         (1, 2), (2,), (0,),
@@ -204,7 +240,30 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         *_TORCH, "result type", _SUM, ("int32", "uint32", "uint64"), (1, _NEWEST),
         "", "the sum is int64 unless dtype= is given, and does not wrap in the input's type",
-        ("highest", 1), (2,), (0,),
+        ("largest", 1), (2,), (0,),
+    ),
+    Fault(
+        *_TORCH, "rounding", _SUM, ("bfloat16", "float32", "float64"), (1, _NEWEST),
+        "with elements of very different size",
+        "additions are rounded to float32 or float64, so the error depends on the order",
+        (1, 1, 1e17, 1e17, -1e17, -1e17), (3, 2), (0,),
+    ),
+    Fault(
+        *_TORCH, "overflow", _SUM, ("float32",), (1, _NEWEST),
+        "where a partial sum leaves the range but the sum does not",
+        "the result is infinite or NaN",
+        (*["-largest"] * 4, *["largest"] * 4), (4, 2), (0,),
+    ),
+    Fault(
+        *_TORCH, "zero sign", _EXTREMA, (*_FLOATS, "bfloat16"), (1, _NEWEST),
+        "with zeros of both signs",
+        "their order decides which one comes out",
+        (-0.0, 0.0, 0.0, -0.0), (2, 2), (0,),
+    ),
+    Fault(
+        *_TORCH, "zero sign", _SUM, (*_FLOATS, "bfloat16"), (1, _NEWEST),
+        "of negative zeros alone", "the sum is +0",
+        (-0.0,), (3, 2), (0,),
     ),
     Fault(
         *_NUMPY, "empty set", _EXTREMA,
@@ -217,7 +276,36 @@ FAULTS: tuple[Fault, ...] = (
         *_NUMPY, "result type", _SUM, ("int32", "uint32"), (1, _NEWEST),
         "", "the sum is int64 or uint64 unless dtype= is given, and does not wrap in the "
         "input's type",
-        ("highest", 1), (2,), (0,),
+        ("largest", 1), (2,), (0,),
+    ),
+    Fault(
+        *_NUMPY, "rounding", _SUM, ("float16", "bfloat16"), (1, _NEWEST),
+        "along an axis that is not the last, or in bfloat16 along any",
+        "each addition is rounded, so a sum of many ones stops at 2048 or 256",
+        (1,), (3000, 2), (0,),
+    ),
+    Fault(
+        *_NUMPY, "rounding", _SUM, ("float32", "float64"), (1, _NEWEST),
+        "with elements of very different size, or very many along an axis that is not the last",
+        "each addition is rounded, so the error grows with their number and order",
+        (1, 1, 1e17, 1e17, -1e17, -1e17), (3, 2), (0,),
+    ),
+    Fault(
+        *_NUMPY, "overflow", _SUM, ("float16", "float32"), (1, _NEWEST),
+        "where a partial sum leaves the range but the sum does not",
+        "the result is infinite or NaN",
+        (*["-largest"] * 4, *["largest"] * 4), (4, 2), (0,),
+    ),
+    Fault(
+        *_NUMPY, "zero sign", _EXTREMA, (*_FLOATS, "bfloat16"), (1, _NEWEST),
+        "with zeros of both signs",
+        "their order decides which one comes out",
+        (-0.0, 0.0, 0.0, -0.0), (2, 2), (0,),
+    ),
+    Fault(
+        *_NUMPY, "zero sign", _SUM, (*_FLOATS, "bfloat16"), (1, _NEWEST),
+        "of negative zeros alone", "the sum is +0",
+        (-0.0,), (3, 2), (0,),
     ),
 )
 # fmt: on
@@ -255,7 +343,7 @@ def reproduce(fault: Fault, operator: str, dtype: str, opset: int) -> str | None
     if got.dtype != right.dtype:
         return f"{got.dtype} in place of {right.dtype}"
     same = (got == right) | ((got != got) & (right != right))
-    if right.dtype.kind == "f" and fault.kind == "zero sign":
+    if fault.kind == "zero sign":
         same &= np.signbit(got) == np.signbit(right)
     if got.shape == right.shape and bool(np.all(same)):
         return None
