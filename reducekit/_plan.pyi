@@ -1,5 +1,5 @@
 from collections.abc import Container, Sequence
-from typing import TypedDict
+from typing import Final, TypedDict
 
 class _Plan(TypedDict):
     form: str
@@ -7,6 +7,8 @@ class _Plan(TypedDict):
     reduced: tuple[tuple[int, int], ...]
     outputs: int
     terms: int
+
+NAMES: Final[dict[int, str]]
 
 def describe(
     shape: Sequence[int],
