@@ -40,8 +40,12 @@ def as_array(who: str, data: Any) -> NDArray[Any]:
     ArgumentError
         If elements are missing (masked, or null in Arrow data).
     """
-    refuse_missing(who, data)
-    array = np.asarray(data) if isinstance(data, np.ndarray) else _read(who, data)
+    array: NDArray[Any]
+    if type(data) is np.ndarray:
+        array = data
+    else:
+        refuse_missing(who, data)
+        array = np.asarray(data) if isinstance(data, np.ndarray) else _read(who, data)
     if element_type(array.dtype) is None:
         raise _refusals.dtype_never(who, array.dtype)
     return array
@@ -68,11 +72,14 @@ def _read(who: str, data: Any) -> NDArray[Any]:
 
 def refuse_missing(who: str, data: Any) -> None:
     """Raise if elements are missing: NumPy would read them as NaN or as what lies under a mask."""
-    # A masked array cannot exist before its module is imported, and importing it is slow.
-    ma = sys.modules.get("numpy.ma")
+    # What is not imported yet cannot have made the data, and importing it is slow.
+    ma, pandas = sys.modules.get("numpy.ma"), sys.modules.get("pandas")
     if ma is not None and isinstance(data, ma.MaskedArray):
         missing = int(np.count_nonzero(ma.getmaskarray(data)))
         ways = "data.filled(value) or data.compressed()"
+    elif pandas is not None and isinstance(data, _kinds_of(pandas)):
+        missing = _missing_in_pandas(pandas, data)
+        ways = "data.fillna(value) or data.dropna()"
     else:
         count = getattr(data, "null_count", 0)
         count = count() if callable(count) else count
@@ -86,6 +93,23 @@ def refuse_missing(who: str, data: Any) -> None:
             f"{who}: {missing} {elements} missing in the {type(data).__name__}; "
             f"fill or drop first, as with {ways}"
         )
+
+
+def _kinds_of(pandas: Any) -> tuple[type, ...]:
+    try:
+        extension: type = pandas.api.extensions.ExtensionArray
+        return pandas.DataFrame, pandas.Series, pandas.Index, extension
+    except AttributeError:  # another thread is still importing it
+        return ()
+
+
+def _missing_in_pandas(pandas: Any, data: Any) -> int:
+    """The missing elements of types that have a sign for it; NaN in NumPy's floats is a value."""
+    if isinstance(data, pandas.DataFrame):
+        data = data.loc[:, [not isinstance(dtype, np.dtype) for dtype in data.dtypes]]
+    elif isinstance(data.dtype, np.dtype):
+        return 0
+    return int(np.count_nonzero(data.isna()))
 
 
 def may_share(out: NDArray[Any], data: NDArray[Any]) -> bool:

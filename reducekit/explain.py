@@ -43,6 +43,10 @@ class Explanation:
         The element type of data and result, by NumPy's full name.
     keepdims : bool
         Whether reduced axes stay, with size 1.
+    axes : tuple of int
+        The axes as they were given, with their signs; empty if omitted.
+    noop_with_empty_axes : bool
+        The flag of the call.
     identity : bool
         Whether nothing is reduced, because ``noop_with_empty_axes`` says so.
     strict : bool
@@ -51,8 +55,6 @@ class Explanation:
         How many elements become one element of the result.
     in_dims, out_dims : tuple of (str or None), or None
         The names of the axes of the data and of the result.
-    rules : tuple of str
-        One sentence for each rule that applies.
     plan : object or None
         How the engine walks through memory, once it is known.
 
@@ -69,13 +71,14 @@ class Explanation:
     version: schema.OperatorVersion
     opset: int
     dtype: str
+    axes: tuple[int, ...]
     keepdims: bool
-    identity: bool
+    noop_with_empty_axes: bool
     strict: bool
+    identity: bool
     elements_per_output: int
     in_dims: Dims
     out_dims: Dims
-    rules: tuple[str, ...]
     plan: Any = None
 
     @property
@@ -92,6 +95,11 @@ class Explanation:
     def summary(self) -> str:
         """One sentence: from what shape to what shape, and what becomes of the elements."""
         return _summary(self)
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """One sentence for each rule that applies, the version's first."""
+        return tuple(_rules_of(self))
 
     @property
     def code(self) -> dict[str, str]:
@@ -202,16 +210,13 @@ def explain(
     else:
         out_shape = tuple(in_shape[axis] for axis in kept)
         out_dims = None if in_dims is None else tuple(in_dims[axis] for axis in kept)
-    call = _Call(
-        row, version, number, kind, in_shape, out_shape, reduced,
-        _as_given(positions), keep, identity, bool(noop_with_empty_axes), bool(strict),
-    )  # fmt: skip
     return Explanation(
         operator=row.name, in_shape=in_shape, out_shape=out_shape, reduced_axes=reduced,
-        kept_axes=kept, version=version, opset=number, dtype=kind.name, keepdims=keep,
-        identity=identity, strict=bool(strict),
+        kept_axes=kept, version=version, opset=number, dtype=kind.name,
+        axes=_as_given(positions), keepdims=keep,
+        noop_with_empty_axes=bool(noop_with_empty_axes), strict=bool(strict), identity=identity,
         elements_per_output=math.prod(in_shape[axis] for axis in reduced),
-        in_dims=in_dims, out_dims=out_dims, rules=tuple(_rules_of(call)),
+        in_dims=in_dims, out_dims=out_dims,
     )  # fmt: skip
 
 
@@ -277,49 +282,28 @@ def _short(value: Any) -> str:
     return _show.clip(repr(value), 60)
 
 
-# ---------------------------------------------------------------- the sentences
+def _rules_of(e: Explanation) -> Iterable[str]:
+    yield _version_rule(e)
+    yield _type_rule(e)
+    yield _form_rule(e)
+    yield from _axes_rules(e)
+    if e.in_shape and not e.identity:
+        yield _keepdims_rule(e)
+    yield _empty_rule(e)
+    yield from _value_rules(e)
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """What the sentences are made from."""
-
-    op: schema.Operator
-    version: schema.OperatorVersion
-    opset: int
-    kind: ElementType
-    in_shape: tuple[int, ...]
-    out_shape: tuple[int, ...]
-    reduced: tuple[int, ...]
-    given: tuple[int, ...]
-    keepdims: bool
-    identity: bool
-    noop: bool
-    strict: bool
-
-
-def _rules_of(call: _Call) -> Iterable[str]:
-    yield _version_rule(call)
-    yield _type_rule(call)
-    yield _form_rule(call)
-    yield from _axes_rules(call)
-    if call.in_shape and not call.identity:
-        yield _keepdims_rule(call)
-    yield _empty_rule(call)
-    yield from _value_rules(call)
-
-
-def _version_rule(call: _Call) -> str:
-    versions = call.op.versions
-    after = [v.since_version for v in versions if v.since_version > call.version.since_version]
-    first, last = call.version.since_version, (after[0] - 1 if after else schema.NEWEST_OPSET)
+def _version_rule(e: Explanation) -> str:
+    versions = schema.operator(e.operator).versions
+    after = [v.since_version for v in versions if v.since_version > e.version.since_version]
+    first, last = e.version.since_version, (after[0] - 1 if after else schema.NEWEST_OPSET)
     span = f"opset {first}" if first == last else f"opsets {first} to {last}"
     newest = "" if after else ", the newest known"
-    return f"Opset {call.opset} means {call.version}, the version of {span}{newest}."
+    return f"Opset {e.opset} means {e.version}, the version of {span}{newest}."
 
 
-def _type_rule(call: _Call) -> str:
-    name, version = call.kind.name, call.version
+def _type_rule(e: Explanation) -> str:
+    name, version = e.dtype, e.version
     if version.allows(name):
         return f"{version} takes {name}, and the result has the type of the data."
     first = schema.first_opset(version.name, name)
@@ -330,9 +314,9 @@ def _type_rule(call: _Call) -> str:
     )
 
 
-def _form_rule(call: _Call) -> str:
-    since = next(v.since_version for v in call.op.versions if v.axes == "input")
-    if call.version.axes == "input":
+def _form_rule(e: Explanation) -> str:
+    since = next(v.since_version for v in schema.operator(e.operator).versions if v.axes == "input")
+    if e.version.axes == "input":
         return (
             f"Axes are an optional input of the node, a tensor of int64; "
             f"before opset {since} they were an attribute."
@@ -340,67 +324,68 @@ def _form_rule(call: _Call) -> str:
     return f"Axes are an attribute of the node; from opset {since} on they are an input."
 
 
-def _axes_rules(call: _Call) -> Iterable[str]:
-    rank = len(call.in_shape)
-    noop_since = schema.first_opset_with(call.version.name, "noop_with_empty_axes")
-    if call.identity:
+def _axes_rules(e: Explanation) -> Iterable[str]:
+    rank = len(e.in_shape)
+    noop_since = schema.first_opset_with(e.version.name, "noop_with_empty_axes")
+    if e.identity:
         yield (
             "No axes are given and noop_with_empty_axes is set, so nothing is reduced: "
             "the result equals the data and keepdims changes nothing."
         )
     elif not rank:
         yield "The data has rank 0: there are no axes, and the result has rank 0 too."
-    elif not call.given:
+    elif not e.axes:
         other = (
             "noop_with_empty_axes=True would reduce none"
-            if call.version.noop_with_empty_axes
+            if e.version.noop_with_empty_axes
             else f"noop_with_empty_axes, which turns that off, begins at opset {noop_since}"
         )
         yield f"No axes are given, so every axis is reduced; {other}."
     else:
-        if call.noop:
+        if e.noop_with_empty_axes:
             yield "noop_with_empty_axes is set but changes nothing, as axes are given."
-        negative = [axis for axis in call.given if axis < 0]
-        since = schema.first_opset_with(call.version.name, "negative_axes")
+        negative = [axis for axis in e.axes if axis < 0]
+        since = schema.first_opset_with(e.version.name, "negative_axes")
         if negative:
             means = ", ".join(f"{axis} is axis {axis + rank}" for axis in negative[:6])
             more = ", and so on" if len(negative) > 6 else ""
-            lifted = "" if call.version.negative_axes else "; strict=False lets it through"
+            lifted = "" if e.version.negative_axes else "; strict=False lets it through"
             yield (
                 f"Negative axes count from the end: {means}{more}. "
                 f"They begin at opset {since}{lifted}."
             )
-        elif not call.version.negative_axes and call.strict:
+        elif not e.version.negative_axes and e.strict:
             yield f"Axes run from 0 to {rank - 1}; negative ones begin at opset {since}."
         else:
             yield f"Axes run from {-rank} to {rank - 1}, each at most once, in any order."
 
 
-def _keepdims_rule(call: _Call) -> str:
-    if call.keepdims:
+def _keepdims_rule(e: Explanation) -> str:
+    if e.keepdims:
         return "keepdims is set (as by default, unlike NumPy): reduced axes stay with size 1."
     return "keepdims is not set: reduced axes are removed, and the rank falls."
 
 
-def _empty_rule(call: _Call) -> str:
-    value = _show.value_text(call.version.empty_value(call.kind.name), call.kind)[0]
-    if call.kind.kind == "float" and call.version.empty == "zero":
+def _empty_rule(e: Explanation) -> str:
+    verb = schema.operator(e.operator).verb
+    value = _show.value_text(e.version.empty_value(e.dtype), by_name(e.dtype))[0]
+    if by_name(e.dtype).kind == "float" and e.version.empty == "zero":
         value = "+0"
-    if 0 in (call.in_shape[axis] for axis in call.reduced):
-        if 0 in call.out_shape:
+    if 0 in (e.in_shape[axis] for axis in e.reduced_axes):
+        if 0 in e.out_shape:
             return "The result has no elements, as a kept axis has size 0."
         return (
-            f"A reduced axis has size 0: each output element is {value}, the {call.op.verb} of "
-            f"an empty set of {call.kind.name}."
+            f"A reduced axis has size 0: each output element is {value}, "
+            f"the {verb} of an empty set of {e.dtype}."
         )
-    if 0 in call.out_shape:
+    if 0 in e.out_shape:
         return "The result has no elements, as a kept axis has size 0. That is no error."
-    return f"The {call.op.verb} of an empty set of {call.kind.name} would be {value}."
+    return f"The {verb} of an empty set of {e.dtype} would be {value}."
 
 
-def _value_rules(call: _Call) -> Iterable[str]:
-    kind, total = call.kind, call.version.empty == "zero"
-    if call.identity:
+def _value_rules(e: Explanation) -> Iterable[str]:
+    kind, total = by_name(e.dtype), e.version.empty == "zero"
+    if e.identity:
         yield "Every element, NaN and negative zero included, is passed on as it is."
     elif kind.kind == "float" and total:
         yield (
@@ -418,7 +403,7 @@ def _value_rules(call: _Call) -> Iterable[str]:
         )
     elif kind.kind == "float":
         yield "Any NaN among the reduced elements, whatever its sign or place, gives NaN."
-        above, below = ("+0", "-0") if call.version.empty == "lowest" else ("-0", "+0")
+        above, below = ("+0", "-0") if e.version.empty == "lowest" else ("-0", "+0")
         yield (
             f"Zeros have an order: {above} is taken over {below}, so the result does not depend on "
             "the order of the elements."
@@ -435,9 +420,6 @@ def _value_rules(call: _Call) -> Iterable[str]:
         )
     else:
         yield "Integers are compared exactly; none passes through a float."
-
-
-# ---------------------------------------------------------------- the same call elsewhere
 
 
 def _all_reduced(e: Explanation) -> bool:
@@ -570,9 +552,6 @@ def _atb_code(e: Explanation) -> dict[str, str]:
         return {}
     number = schema.operator(e.operator).atb_number
     return {"atb": f'{{"reduceType": {number}, "axis": {list(e.reduced_axes)}}}'}
-
-
-# ---------------------------------------------------------------- text and HTML
 
 
 def _title(e: Explanation) -> str:

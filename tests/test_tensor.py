@@ -125,7 +125,7 @@ def test_of_a_tensor_keeps_names_and_opset_unless_others_are_given():
         np.array(["2020-01-01"], "datetime64[D]"), np.zeros(2, [("x", "f4")]),
         np.array([1, None]), 2**70, ml_dtypes.float8_e4m3fn(1),
     ],
-    ids=str,
+    ids=lambda data: type(data).__name__,
 )  # fmt: skip
 def test_elements_that_no_reduction_takes_are_refused(data):
     with pytest.raises(rk.DTypeError, match=r"^Tensor: elements of dtype .* cannot be reduced; "):
@@ -192,6 +192,26 @@ def test_missing_elements_are_not_read_as_something_else(data, text):
     with pytest.raises(rk.ArgumentError) as caught:
         rk.Tensor(data)
     assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("name", ["Int64", "Float64", "boolean"])
+def test_missing_elements_of_pandas_are_not_read_as_nan(name):
+    pandas = pytest.importorskip("pandas")
+    holed = pandas.array([1, None, 0], dtype=name)
+    for data in (holed, pandas.Series(holed), pandas.Index(holed)):
+        with pytest.raises(rk.ArgumentError) as caught:
+            rk.Tensor(data)
+        kind = type(data).__name__
+        assert str(caught.value) == (
+            f"Tensor: 1 element is missing in the {kind}; "
+            "fill or drop first, as with data.fillna(value) or data.dropna()"
+        )
+        assert rk.Tensor(data.dropna()).tolist() == [1, 0]
+    for frame in ({"a": [1.0, np.nan, 2.0], "b": holed}, {"b": holed}):
+        with pytest.raises(rk.ArgumentError, match="1 element is missing in the DataFrame"):
+            rk.Tensor(pandas.DataFrame(frame))
+    assert np.isnan(rk.Tensor(pandas.DataFrame({"a": [np.nan]})).item())
+    assert np.isnan(rk.Tensor(pandas.Series([np.nan])).item())
 
 
 def test_a_masked_array_that_masks_nothing():
