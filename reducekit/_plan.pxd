@@ -23,6 +23,7 @@ cdef struct plan_t:
     Py_ssize_t itemsize
     Py_ssize_t step         # ROWS and NARROW: elements from one used column to the next
     Py_ssize_t period       # NARROW: elements in one row
+    Py_ssize_t across       # NARROW: outputs in one row; 1 where a run is strided
     Py_ssize_t outputs
     Py_ssize_t terms        # elements that fold into each output
     bint swapped            # GATHER: the bytes of each element are in the other order

@@ -69,6 +69,7 @@ cdef void build(plan_t* plan, int ndim, const Py_ssize_t* shape, const Py_ssize_
     plan.itemsize = itemsize
     plan.step = 1
     plan.period = 0
+    plan.across = 1
     plan.outputs = 1
     plan.terms = 1
     plan.swapped = swapped
@@ -121,6 +122,7 @@ cdef void build(plan_t* plan, int ndim, const Py_ssize_t* shape, const Py_ssize_
             plan.period = plan.step * plan.kept[plan.n_kept - 1].size
             if r == plan.period * itemsize and plan.period < 256:
                 plan.form = NARROW
+                plan.across = plan.kept[plan.n_kept - 1].size
             else:
                 plan.form = ROWS
     elif r > 0:

@@ -240,7 +240,10 @@ cdef Py_ssize_t tile_width(const plan_t* plan) noexcept nogil:
     if plan.form == ROWS:
         return smaller(width, TILE // plan.step)
     if plan.form == NARROW:
-        return width if plan.period == plan.step * width else 1
+        # A strided run has a period too, but its outputs do not lie side by side.
+        if plan.kept[plan.n_kept - 1].stride != plan.step * plan.itemsize:
+            return 1
+        return plan.across
     if plan.form == GATHER:
         if plan.n_reduced and plan.reduced[plan.n_reduced - 1].stride < plan.kept[plan.n_kept - 1].stride:
             return 1
@@ -255,7 +258,7 @@ cdef void walk_tiles(const plan_t* plan, int op, int type_index, bint exact,
     cdef odometer_t o
     cdef const kernels_t* k = &TABLE.of[op][type_index]
     cdef Py_ssize_t offset = plan.start, out_offset = plan.out_start
-    cdef Py_ssize_t total, width, most, start, columns, found, i
+    cdef Py_ssize_t total, width, most, start, columns, found, i, run
     cdef Py_ssize_t stride = 0, out_stride = 0, step = 1
     state.a = scratch.a
     state.b = scratch.b
@@ -263,6 +266,10 @@ cdef void walk_tiles(const plan_t* plan, int op, int type_index, bint exact,
     state.d = scratch.d
     state.exact = exact
     state.few = plan.terms <= FEW
+    state.chain = plan.terms
+    if plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= 16:
+        run = plan.reduced[plan.n_reduced - 1].size
+        state.chain = <double>(plan.terms // run) * (run // 4096 + 1)
     total = 1
     if plan.n_kept:
         total = plan.kept[plan.n_kept - 1].size
