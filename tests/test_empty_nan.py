@@ -194,12 +194,8 @@ def test_a_sum_of_finite_values_beyond_the_type_is_infinite_and_never_nan(name):
 
 @floats
 def test_a_sum_that_comes_back_into_range_is_finite(name):
-    """Of 16 and 32 bits; what overflows a double on the way has no promise but to be no NaN."""
     largest = extremes(name)[np.isfinite(extremes(name))].max()
     data = np.array([largest, largest, -largest, 2, -largest], largest.dtype)
-    if name == "float64":
-        assert not np.isnan(FUNCTIONS["sum"](data, keepdims=False))
-        return
     for order in itertools.permutations(range(5)):
         check("sum", data[list(order)])
     check("sum", np.repeat(data[:, None], 19, 1), [0])
