@@ -37,7 +37,7 @@ def load(who: str, model: Any, external_data: bool) -> onnx.ModelProto:
         If the argument is none of these.
     """
     if isinstance(model, onnx.ModelProto):
-        return model
+        return _with_texts(who, "the model", model)
     if isinstance(model, bytes):
         return _parsed(who, "the bytes", lambda: onnx.load_model_from_string(model))
     if not isinstance(model, (str, os.PathLike)):
@@ -71,7 +71,30 @@ def _parsed(who: str, what: str, parse: Any) -> onnx.ModelProto:
     # Protobuf reads an empty file, and many a random one, without complaint.
     if not isinstance(model, onnx.ModelProto) or not model.HasField("graph"):
         raise ArgumentError(f"{who}: {what} cannot be read as an ONNX model: it holds no graph")
+    return _with_texts(who, what, model)
+
+
+def _with_texts(who: str, what: str, model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model, if every name in it is text: protobuf hands out others as bytes."""
+    if not _all_text(model):
+        raise ArgumentError(
+            f"{who}: {what} cannot be read as an ONNX model: a name in it is not UTF-8 text"
+        )
     return model
+
+
+def _all_text(message: Any) -> bool:
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING:
+            if isinstance(value, bytes):
+                return False
+            if not isinstance(value, str) and any(isinstance(item, bytes) for item in value):
+                return False
+        elif field.type == field.TYPE_MESSAGE:
+            inner = [value] if hasattr(value, "ListFields") else value
+            if not all(map(_all_text, inner)):
+                return False
+    return True
 
 
 def first_line(error: BaseException) -> str:
