@@ -18,11 +18,14 @@ cdef struct plan_t:
     int n_reduced
     loop_t kept[64]         # outermost first
     loop_t reduced[64]
+    int flat                # ROWS: inner kept loops that lie end to end in the data
+    Py_ssize_t line         # their elements together
     Py_ssize_t start        # byte offset of the first element walked
     Py_ssize_t out_start
     Py_ssize_t itemsize
     Py_ssize_t step         # ROWS and NARROW: elements from one used column to the next
     Py_ssize_t period       # NARROW: elements in one row
+    Py_ssize_t group        # NARROW: rows in one wide row, a power of two
     Py_ssize_t across       # NARROW: outputs in one row; 1 where a run is strided
     Py_ssize_t outputs
     Py_ssize_t terms        # elements that fold into each output

@@ -70,6 +70,9 @@ cdef void build(plan_t* plan, int ndim, const Py_ssize_t* shape, const Py_ssize_
     plan.step = 1
     plan.period = 0
     plan.across = 1
+    plan.group = 1
+    plan.flat = 1
+    plan.line = 1
     plan.outputs = 1
     plan.terms = 1
     plan.swapped = swapped
@@ -106,6 +109,8 @@ cdef void build(plan_t* plan, int ndim, const Py_ssize_t* shape, const Py_ssize_
     r = plan.reduced[plan.n_reduced - 1].stride if plan.n_reduced else 0
     q = plan.kept[plan.n_kept - 1].stride if plan.n_kept else 0
     plan.form = GATHER
+    if plan.n_kept:
+        plan.line = plan.kept[plan.n_kept - 1].size
     if plan.terms == 0:
         plan.form = ROWS
         return
@@ -133,6 +138,20 @@ cdef void build(plan_t* plan, int ndim, const Py_ssize_t* shape, const Py_ssize_
             plan.form = NARROW
     elif plan.n_kept == 0:
         plan.form = ROWS                # one element
+
+    if plan.form == NARROW:
+        # A power of two, for the fold halves it; small enough for the fold to be little
+        # beside the rows.
+        inner = plan.reduced[plan.n_reduced - 1].size
+        while 2 * plan.group * plan.period <= 1024 and 32 * plan.group <= inner:
+            plan.group *= 2
+    elif plan.form == ROWS and plan.step == 1:
+        # In the data these loops are one; only their places in the result are apart.
+        i = plan.n_kept - 1
+        while i > 0 and plan.kept[i - 1].stride == plan.kept[i].stride * plan.kept[i].size:
+            i -= 1
+            plan.flat += 1
+            plan.line *= plan.kept[i].size
 
 
 NAMES = {

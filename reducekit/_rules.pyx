@@ -185,6 +185,10 @@ cdef int type_index(object dtype, int type_num) except -2:
 
 
 cdef inline int read_flag(object value, str name, int op) except -1:
+    if value is True:
+        return 1
+    if value is False:
+        return 0
     return _refusals.read_flag(NAMES[op], name, value)
 
 
@@ -255,7 +259,7 @@ cdef int check(call_t* call, object dtype, object axes, object keepdims,
     else:
         number = schema.check_opset(NAMES[call.op], opset)
     call.row = ROW[call.op][number]
-    is_strict = strict is True or read_flag(strict, "strict", call.op)
+    is_strict = read_flag(strict, "strict", call.op)
     if call.type_index < 0:
         raise _refusals.dtype_never(NAMES[call.op], dtype)
     if not ROW_TYPES[call.row] >> call.type_index & 1:
@@ -264,8 +268,8 @@ cdef int check(call_t* call, object dtype, object axes, object keepdims,
                 NAMES[call.op], VERSIONS[call.row], ELEMENT_TYPES[call.type_index].name)
         if call.type_index == 0 and call.op == SUM:
             raise _refusals.bool_sum(NAMES[call.op])
-    call.keepdims = keepdims is True or read_flag(keepdims, "keepdims", call.op)
-    has_noop = noop is not False and read_flag(noop, "noop_with_empty_axes", call.op)
+    call.keepdims = read_flag(keepdims, "keepdims", call.op)
+    has_noop = read_flag(noop, "noop_with_empty_axes", call.op)
     if has_noop and not ROW_NOOP[call.row]:
         raise _refusals.no_noop(NAMES[call.op], VERSIONS[call.row])
     call.identity = False

@@ -12,7 +12,7 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ._kernels.kernels cimport FEW, TILE, kernels_t, state_t, table_t
+from ._kernels.kernels cimport FEW, LARGEST_TILE, TILE, kernels_t, state_t, table_t
 from ._plan cimport GATHER, NARROW, ROWS, RUNS, SHORT_RUNS, loop_t, plan_t
 from ._sums cimport (
     careful_add, careful_round, exact_add, exact_clear, exact_round, exact_t,
@@ -32,7 +32,8 @@ cdef struct scratch_t:
     double b[TILE]
     double c[TILE]
     unsigned int d[TILE]
-    Py_ssize_t suspects[TILE]
+    Py_ssize_t suspects[LARGEST_TILE]
+    double results[TILE]
     char buffer[BUFFER]
 
 
@@ -177,12 +178,8 @@ cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* da
                 break
     elif plan.form == NARROW:
         # Several rows make one wide row. Of the last row only the used part is there.
-        # Their number is a power of two, for the fold halves it; small enough for the
-        # fold to be little beside the rows.
         size = (width - 1) * plan.step + 1
-        group = 1
-        while 2 * group * plan.period <= TILE and 32 * group <= inner.size:
-            group *= 2
+        group = plan.group
         wide = group * plan.period
         rows = (inner.size - 1) // group
         left = inner.size - 1 - rows * group
@@ -231,14 +228,14 @@ cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* da
             k.rows(buffer, width, g, width * plan.itemsize, state, NULL, 0)
 
 
-cdef Py_ssize_t tile_width(const plan_t* plan) noexcept nogil:
+cdef Py_ssize_t tile_width(const plan_t* plan, Py_ssize_t most) noexcept nogil:
     """How many outputs of the innermost kept loop share a tile."""
     cdef Py_ssize_t width
     if plan.n_kept == 0:
         return 1
-    width = plan.kept[plan.n_kept - 1].size
+    width = plan.line
     if plan.form == ROWS:
-        return smaller(width, TILE // plan.step)
+        return smaller(width, most // plan.step)
     if plan.form == NARROW:
         # A strided run has a period too, but its outputs do not lie side by side.
         if plan.kept[plan.n_kept - 1].stride != plan.step * plan.itemsize:
@@ -248,7 +245,36 @@ cdef Py_ssize_t tile_width(const plan_t* plan) noexcept nogil:
         if plan.n_reduced and plan.reduced[plan.n_reduced - 1].stride < plan.kept[plan.n_kept - 1].stride:
             return 1
         return smaller(width, 256)
-    return smaller(width, TILE if plan.form == SHORT_RUNS else 256)
+    return smaller(width, most if plan.form == SHORT_RUNS else 256)
+
+
+cdef Py_ssize_t place(const plan_t* plan, Py_ssize_t column) noexcept nogil:
+    """Where the result of a column goes, when inner kept loops are walked as one."""
+    cdef Py_ssize_t offset = 0
+    cdef int i
+    for i in range(plan.n_kept - 1, plan.n_kept - 1 - plan.flat, -1):
+        offset += column % plan.kept[i].size * plan.kept[i].out_stride
+        column //= plan.kept[i].size
+    return offset
+
+
+cdef void scatter(const plan_t* plan, const char* results, Py_ssize_t start, Py_ssize_t count,
+                  char* out) noexcept nogil:
+    """Put results side by side into their places in `out`, a line of the inner loop at a time."""
+    cdef const loop_t* inner = &plan.kept[plan.n_kept - 1]
+    cdef Py_ssize_t done = 0, n, i, width = plan.itemsize
+    cdef char* to
+    while done < count:
+        n = smaller(count - done, inner.size - (start + done) % inner.size)
+        to = out + place(plan, start + done)
+        for i in range(n):
+            if width == 4:
+                memcpy(to + i * inner.out_stride, results + (done + i) * 4, 4)
+            elif width == 8:
+                memcpy(to + i * inner.out_stride, results + (done + i) * 8, 8)
+            else:
+                memcpy(to + i * inner.out_stride, results + (done + i) * width, width)
+        done += n
 
 
 cdef void walk_tiles(const plan_t* plan, int op, int type_index, bint exact,
@@ -258,8 +284,9 @@ cdef void walk_tiles(const plan_t* plan, int op, int type_index, bint exact,
     cdef odometer_t o
     cdef const kernels_t* k = &TABLE.of[op][type_index]
     cdef Py_ssize_t offset = plan.start, out_offset = plan.out_start
-    cdef Py_ssize_t total, width, most, start, columns, found, i, run
+    cdef Py_ssize_t width, most, start, columns, found, i, run
     cdef Py_ssize_t stride = 0, out_stride = 0, step = 1
+    cdef bint apart = plan.flat > 1
     state.a = scratch.a
     state.b = scratch.b
     state.c = scratch.c
@@ -270,33 +297,38 @@ cdef void walk_tiles(const plan_t* plan, int op, int type_index, bint exact,
     if plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= 16:
         run = plan.reduced[plan.n_reduced - 1].size
         state.chain = <double>(plan.terms // run) * (run // 4096 + 1)
-    total = 1
     if plan.n_kept:
-        total = plan.kept[plan.n_kept - 1].size
         stride = plan.kept[plan.n_kept - 1].stride
         out_stride = plan.kept[plan.n_kept - 1].out_stride
-    most = tile_width(plan)
     if plan.form == ROWS or plan.form == NARROW:
         step = plan.step
-    rewind(&o, plan.n_kept - 1 if plan.n_kept else 0)
+    most = tile_width(plan, k.tile)
+    rewind(&o, plan.n_kept - plan.flat if plan.n_kept else 0)
     while True:
         start = 0
-        while start < total:
-            width = smaller(total - start, most)
+        while start < plan.line:
+            width = smaller(plan.line - start, most)
             columns = width
             if plan.form == ROWS:
                 columns = (width - 1) * step + 1
             elif plan.form == NARROW:
-                columns = TILE
+                columns = plan.group * plan.period
             k.init(0, columns, &state, NULL, 0)
             if plan.terms:
                 run_tile(plan, k, data + offset + start * stride, width, &state, scratch.buffer)
-            found = k.finish(width, step, <double>plan.terms, out + out_offset + start * out_stride,
-                             out_stride, scratch.suspects, &state, NULL, 0)
+            if apart:
+                found = k.finish(width, step, <double>plan.terms, <char*>scratch.results,
+                                 plan.itemsize, scratch.suspects, &state, NULL, 0)
+                scatter(plan, <const char*>scratch.results, start, width, out + out_offset)
+            else:
+                found = k.finish(width, step, <double>plan.terms,
+                                 out + out_offset + start * out_stride, out_stride,
+                                 scratch.suspects, &state, NULL, 0)
             for i in range(found):
-                look_again(plan, op, type_index,
-                           data + offset + (start + scratch.suspects[i]) * stride,
-                           out + out_offset + (start + scratch.suspects[i]) * out_stride,
+                columns = start + scratch.suspects[i]
+                look_again(plan, op, type_index, data + offset + columns * stride,
+                           out + out_offset + (place(plan, columns) if apart
+                                               else columns * out_stride),
                            scratch.buffer)
             start += width
         if not advance(&o, plan.kept, &offset, &out_offset):

@@ -65,36 +65,45 @@ static inline void rk_halves_to_floats(const uint16_t *from, float *to, ptrdiff_
 #endif
 }
 
-/* The double nearest to a narrower float: rounded once, ties to even. */
-static inline uint16_t rk_double_to_narrow(double x, int digits, int least, uint16_t infinity) {
-    /* digits: bits of precision; least: exponent of the smallest subnormal. */
-    uint64_t bits = rk_bits64(x), magnitude = bits & 0x7fffffffffffffffULL;
-    uint16_t sign = (uint16_t)(bits >> 48 & 0x8000);
-    if (magnitude == 0x7ff0000000000000ULL) return sign | infinity;
-    {
-        int exponent = (int)(magnitude >> 52) - 1023, quantum, drop;
-        uint64_t mantissa = (magnitude & 0xfffffffffffffULL) | 0x10000000000000ULL, kept, rest, half;
-        int fraction = digits - 1;
-        if (exponent < -1022) return sign;             /* a subnormal double is far below all */
-        quantum = exponent - fraction;                 /* the value of the last bit kept */
-        if (quantum < least) quantum = least;
-        drop = quantum - (exponent - 52);
-        if (drop > 54) return sign;
-        kept = mantissa >> drop;
-        rest = mantissa & ((1ULL << drop) - 1);
-        half = 1ULL << (drop - 1);
-        kept += rest > half || (rest == half && (kept & 1));
-        /* kept has `digits` bits at most, or is 2^digits after a carry; the addition lets
-           the carry run into the exponent field, and past it into infinity. */
-        kept += (uint64_t)(quantum - least) << fraction;
-        return (uint16_t)(sign | (kept >= infinity ? infinity : kept));
-    }
+/* A double rounded to odd, in float: what was cut off shows in the last bit, so that
+   rounding once more gives what rounding once would have given. Finite numbers only. */
+static inline float rk_odd_float(double x) {
+    float f = (float)x;
+    double rest = x - (double)f;
+    uint32_t bits = rk_bits32(f);
+    uint32_t same = (uint32_t)(rk_bits64(rest) >> 63) == bits >> 31;
+    bits += (rest != 0.0 && !(bits & 1)) ? (same ? 1u : ~0u) : 0u;
+    return rk_float(bits);
+}
+/* From float, rounded to nearest, ties to even. Finite numbers only; no branches, so
+   that loops over them become vectors. */
+static inline uint16_t rk_float_to_brain(float f) {
+    uint32_t bits = rk_bits32(f);
+    return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+}
+static inline uint16_t rk_float_to_half(float f) {
+    uint32_t bits = rk_bits32(f), m = bits & 0x7fffffffu, sign = bits >> 16 & 0x8000u;
+    uint32_t normal = (m + 0xfffu + (m >> 13 & 1u) - 0x38000000u) >> 13;
+    uint32_t small = rk_bits32(rk_float(m) + 0.5f) - 0x3f000000u;   /* in units of 2^-24 */
+    normal = normal > 0x7c00u ? 0x7c00u : normal;
+    return (uint16_t)(sign | (m < 0x38800000u ? small : normal));
 }
 static inline uint16_t rk_double_to_half(double x) {
-    return isnan(x) ? 0x7e00 : rk_double_to_narrow(x, 11, -24, 0x7c00);
+    if (isnan(x)) return 0x7e00;
+    if (isinf(x)) return x > 0 ? 0x7c00 : 0xfc00;
+    return rk_float_to_half(rk_odd_float(x));
 }
 static inline uint16_t rk_double_to_brain(double x) {
-    return isnan(x) ? 0x7fc0 : rk_double_to_narrow(x, 8, -133, 0x7f80);
+    if (isnan(x)) return 0x7fc0;
+    if (isinf(x)) return x > 0 ? 0x7f80 : 0xff80;
+    return rk_float_to_brain(rk_odd_float(x));
 }
+
+/* Ask for a line of memory that a run will reach soon. */
+#if defined(__GNUC__) || defined(__clang__)
+#define RK_PREFETCH(p) __builtin_prefetch((p), 0, 3)
+#else
+#define RK_PREFETCH(p) ((void)(p))
+#endif
 
 #endif

@@ -15,7 +15,8 @@
 # The last two are bit patterns without the sign; they bound the error of the sum.
 
 cdef enum:
-    TILE = 1024        # outputs in one state
+    TILE = 1024             # outputs in one state, at least
+    LARGEST_TILE = 4096     # of one byte each
 
 cdef struct state_t:
     void* a
@@ -50,6 +51,7 @@ ctypedef Py_ssize_t (*finish_t)(Py_ssize_t count, Py_ssize_t step, double terms,
                                 state_t* state, const void* kind, int order) noexcept nogil
 
 cdef struct kernels_t:
+    Py_ssize_t tile    # outputs whose state fits the arrays, TILE to LARGEST_TILE
     init_t init
     runs_t runs
     runs_t short_runs  # run of at most SHORT, kept_stride == run * itemsize, outer == 1

@@ -49,6 +49,10 @@ cdef extern from "bits.h":
     void rk_halves_to_floats(const uint16_t*, float*, Py_ssize_t) noexcept nogil
     uint16_t rk_double_to_half(double) noexcept nogil
     uint16_t rk_double_to_brain(double) noexcept nogil
+    float rk_odd_float(double) noexcept nogil
+    uint16_t rk_float_to_half(float) noexcept nogil
+    uint16_t rk_float_to_brain(float) noexcept nogil
+    void RK_PREFETCH(const void*) noexcept nogil
 
 ctypedef fused whole_t:
     int8_t
@@ -103,6 +107,13 @@ cdef double ROUND_OFF = 2.0 ** -53
 
 cdef inline bint is_largest(order_t order) noexcept nogil:
     if order_t is largest_t:
+        return True
+    else:
+        return False
+
+
+cdef inline bint is_total(order_t order) noexcept nogil:
+    if order_t is total_t:
         return True
     else:
         return False
@@ -169,6 +180,16 @@ cdef inline void whole_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
         a[i] = x
 
 
+cdef inline whole_t join_lanes(whole_t* lane, order_t order) noexcept nogil:
+    """Fold 256 bytes of lanes into one element."""
+    cdef Py_ssize_t k, half = 128 // sizeof(whole_t)
+    while half:
+        for k in range(half):
+            lane[k] = join(lane[k], lane[half + k], order)
+        half //= 2
+    return lane[0]
+
+
 cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                             state_t* state, const whole_t* kind, order_t order) noexcept nogil:
@@ -176,9 +197,9 @@ cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
     cdef whole_t* a = <whole_t*>state.a
     cdef whole_t lane[256]
     cdef whole_t best, last
-    cdef Py_ssize_t i, o, b, k, blocks
+    cdef Py_ssize_t i, o, b, k, blocks, start
     # In blocks of a few lines a saturated result (True, 255) ends the search early.
-    cdef bint may_stop = order_t is not total_t and sizeof(whole_t) == 1
+    cdef bint may_stop = not is_total[order_t](order) and sizeof(whole_t) == 1
     last = neutral(kind, order)
     last = <whole_t>~last
     blocks = run // <Py_ssize_t>(256 // sizeof(whole_t))
@@ -188,16 +209,23 @@ cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
             lane[k] = neutral(kind, order)
         for o in range(outer):
             bind1(data + i * kept_stride + o * outer_stride, run, sizeof(whole_t), v)
+            start = blocks * <Py_ssize_t>(256 // sizeof(whole_t))
             for b in range(blocks):
                 for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
                     lane[k] = join(v[b * <Py_ssize_t>(256 // sizeof(whole_t)) + k], lane[k], order)
                 if may_stop and b & 15 == 0 and lane[0] == last:
+                    start = run
                     break
-            for k in range(blocks * <Py_ssize_t>(256 // sizeof(whole_t)), run):
+            if blocks and start < run and not is_total[order_t](order):
+                # An extreme may meet an element twice: the rest is one more full block.
+                start = run - <Py_ssize_t>(256 // sizeof(whole_t))
+                for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
+                    lane[k] = join(v[start + k], lane[k], order)
+                start = run
+            for k in range(start, run):
                 best = join(v[k], best, order)
         if blocks:
-            for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
-                best = join(lane[k], best, order)
+            best = join(join_lanes(lane, order), best, order)
         a[i] = best
 
 
@@ -206,10 +234,11 @@ cdef inline void whole_rows(const char* data, Py_ssize_t columns, Py_ssize_t row
                             const whole_t* kind, order_t order) noexcept nogil:
     cdef const whole_t[:, ::1] v = None
     cdef whole_t* a = <whole_t*>state.a
-    cdef whole_t best[512]
-    cdef Py_ssize_t first, width, r, j
-    for first in range(0, columns, 512):
-        width = columns - first if columns - first < 512 else 512
+    cdef whole_t best[4096]
+    cdef Py_ssize_t first, width, r, j, most = 4096 // sizeof(whole_t)
+    first = 0
+    while first < columns:
+        width = columns - first if columns - first < most else most
         bind2(data + first * <Py_ssize_t>sizeof(whole_t), rows, width, row_stride,
               sizeof(whole_t), v)
         for j in range(width):
@@ -229,6 +258,7 @@ cdef inline void whole_rows(const char* data, Py_ssize_t columns, Py_ssize_t row
                 best[j] = join(v[r, j], best[j], order)
         for j in range(width):
             a[first + j] = best[j]
+        first += most
 
 
 cdef inline Py_ssize_t whole_halve(const whole_t* source, whole_t* to, Py_ssize_t count,
@@ -359,25 +389,31 @@ cdef inline void key_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_str
     cdef uint16_t turn = turn_of[key_t](kind)
     cdef const uint16_t[::1] v = None
     cdef int16_t* a = <int16_t*>state.a
-    cdef int16_t lane[64]
+    cdef int16_t lane[128]
     cdef int16_t x, best
-    cdef Py_ssize_t i, o, b, k, blocks = run // 64
+    cdef Py_ssize_t i, o, b, k, start, blocks = run // 128
     for i in range(kept):
         best = a[i]
-        for k in range(64):
-            lane[k] = best
+        for k in range(128):
+            lane[k] = -32768
         for o in range(outer):
             bind1(data + i * kept_stride + o * outer_stride, run, 2, v)
             for b in range(blocks):
-                for k in range(64):
-                    x = key16(v[b * 64 + k], flip, turn)
+                for k in range(128):
+                    x = key16(v[b * 128 + k], flip, turn)
                     lane[k] = x if x > lane[k] else lane[k]
-            for k in range(blocks * 64, run):
+            start = blocks * 128
+            if blocks and start < run:
+                for k in range(128):
+                    x = key16(v[run - 128 + k], flip, turn)
+                    lane[k] = x if x > lane[k] else lane[k]
+                start = run
+            for k in range(start, run):
                 x = key16(v[k], flip, turn)
                 best = x if x > best else best
         if blocks:
-            for k in range(64):
-                best = lane[k] if lane[k] > best else best
+            x = join_lanes[int16_t, largest_t](lane, 0)
+            best = x if x > best else best
         a[i] = best
 
 
@@ -388,11 +424,11 @@ cdef inline void key_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
     cdef uint16_t turn = turn_of[key_t](kind)
     cdef const uint16_t[:, ::1] v = None
     cdef int16_t* a = <int16_t*>state.a
-    cdef int16_t best[512]
+    cdef int16_t best[2048]
     cdef int16_t x, y, z, w
     cdef Py_ssize_t first, width, r, j
-    for first in range(0, columns, 512):
-        width = columns - first if columns - first < 512 else 512
+    for first in range(0, columns, 2048):
+        width = columns - first if columns - first < 2048 else 2048
         bind2(data + first * 2, rows, width, row_stride, 2, v)
         for j in range(width):
             best[j] = a[first + j]
@@ -406,7 +442,15 @@ cdef inline void key_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                 z = w if w > z else z
                 x = z if z > x else x
                 best[j] = x if x > best[j] else best[j]
-        for r in range(rows // 4 * 4, rows):
+        r = rows // 4 * 4
+        if rows & 2:
+            for j in range(width):
+                x = key16(v[r, j], flip, turn)
+                y = key16(v[r + 1, j], flip, turn)
+                x = y if y > x else x
+                best[j] = x if x > best[j] else best[j]
+            r += 2
+        if rows & 1:
             for j in range(width):
                 x = key16(v[r, j], flip, turn)
                 best[j] = x if x > best[j] else best[j]
@@ -445,7 +489,7 @@ cdef inline Py_ssize_t key_finish(Py_ssize_t count, Py_ssize_t step, double term
     cdef uint16_t flip = flip_of[order_t](order)
     cdef uint16_t turn = turn_of[key_t](kind)
     cdef int16_t* a = <int16_t*>state.a
-    cdef uint16_t results[1024]
+    cdef uint16_t results[4096]
     cdef Py_ssize_t i
     cdef uint16_t bits, infinity = <uint16_t>(0x7fff - turn)
     cdef uint16_t quiet = <uint16_t>(infinity | (turn + 1) >> 1)
@@ -481,6 +525,13 @@ cdef inline void real_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
         c[i] = ~<uint32_t>0 if largest else 0
 
 
+cdef inline uint32_t sign_word(real_t x) noexcept nogil:
+    if real_t is float:
+        return rk_bits32(x)
+    else:
+        return <uint32_t>(rk_bits64(x) >> 32)
+
+
 # The evidence of signs is kept in words of 32 bits for both types: of a double it is
 # the upper word that counts.
 
@@ -496,11 +547,27 @@ cdef inline void real_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
     cdef real_t best[64]
     cdef real_t total[64]
     cdef uint32_t bits[64]
-    cdef real_t x
-    cdef Py_ssize_t i, o, k, n, left
-    cdef Py_ssize_t blocks = run // <Py_ssize_t>(256 // sizeof(real_t))
-    left = run - blocks * <Py_ssize_t>(256 // sizeof(real_t))
+    cdef uint32_t sign
+    cdef real_t x, top, sum_
+    cdef Py_ssize_t i, o, k, n, start, half, lanes = 256 // sizeof(real_t)
+    cdef Py_ssize_t blocks = run // lanes
     for i in range(kept):
+        if blocks == 0:
+            top = a[i]
+            sum_ = b[i]
+            sign = c[i]
+            for o in range(outer):
+                bind1(data + i * kept_stride + o * outer_stride, run, sizeof(real_t), v)
+                for k in range(run):
+                    x = v[k]
+                    top = x if above(x, top, largest) else top
+                    sum_ += x
+                    n = sign_word(x)
+                    sign = sign & <uint32_t>n if largest else sign | <uint32_t>n
+            a[i] = top
+            b[i] = sum_
+            c[i] = sign
+            continue
         for k in range(<Py_ssize_t>(256 // sizeof(real_t))):
             best[k] = a[i]
             total[k] = 0
@@ -517,21 +584,30 @@ cdef inline void real_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
                     total[k] += x
                 for k in range(64):
                     bits[k] = bits[k] & w[n * 64 + k] if largest else bits[k] | w[n * 64 + k]
-            for k in range(left):
-                x = v[blocks * <Py_ssize_t>(256 // sizeof(real_t)) + k]
-                best[k] = x if above(x, best[k], largest) else best[k]
-                total[k] += x
-            for k in range(left * <Py_ssize_t>(sizeof(real_t) // 4)):
-                bits[k] = (bits[k] & w[blocks * 64 + k] if largest
-                           else bits[k] | w[blocks * 64 + k])
-        for k in range(1, <Py_ssize_t>(256 // sizeof(real_t))):
-            best[0] = best[k] if above(best[k], best[0], largest) else best[0]
-            total[0] += total[k]
-        for k in range(<Py_ssize_t>(256 // sizeof(real_t))):
-            n = (k + 1) * <Py_ssize_t>(sizeof(real_t) // 4) - 1
-            c[i] = c[i] & bits[n] if largest else c[i] | bits[n]
+            if blocks * lanes < run:
+                # Nothing here minds to meet an element twice: one more full block.
+                start = run - lanes
+                for k in range(<Py_ssize_t>(256 // sizeof(real_t))):
+                    x = v[start + k]
+                    best[k] = x if above(x, best[k], largest) else best[k]
+                    total[k] += x
+                start *= sizeof(real_t) // 4
+                for k in range(64):
+                    bits[k] = bits[k] & w[start + k] if largest else bits[k] | w[start + k]
+        half = lanes // 2
+        while half:
+            for k in range(half):
+                best[k] = best[half + k] if above(best[half + k], best[k], largest) else best[k]
+                total[k] += total[half + k]
+            half //= 2
+        half = 32
+        while half >= <Py_ssize_t>(sizeof(real_t) // 4):
+            for k in range(half):
+                bits[k] = bits[k] & bits[half + k] if largest else bits[k] | bits[half + k]
+            half //= 2
         a[i] = best[0]
         b[i] = total[0]
+        c[i] = bits[sizeof(real_t) // 4 - 1]
 
 
 cdef inline void real_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
@@ -576,7 +652,21 @@ cdef inline void real_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
                     bits[j] &= (w[4 * r, j] & w[4 * r + 1, j]) & (w[4 * r + 2, j] & w[4 * r + 3, j])
                 else:
                     bits[j] |= (w[4 * r, j] | w[4 * r + 1, j]) | (w[4 * r + 2, j] | w[4 * r + 3, j])
-        for r in range(rows // 4 * 4, rows):
+        r = rows // 4 * 4
+        if rows & 2:
+            for j in range(width):
+                x = v[r, j]
+                y = v[r + 1, j]
+                total[j] += x + y
+                top = x if above(x, best[j], largest) else best[j]
+                best[j] = y if above(y, top, largest) else top
+            for j in range(words):
+                if largest:
+                    bits[j] &= w[r, j] & w[r + 1, j]
+                else:
+                    bits[j] |= w[r, j] | w[r + 1, j]
+            r += 2
+        if rows & 1:
             for j in range(width):
                 x = v[r, j]
                 total[j] += x
@@ -657,10 +747,9 @@ cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
             for i in range(size):
                 if real_t is float:
                     x = from_key32(results4[i], largest)
-                    sign = rk_bits32(x)
                 else:
                     x = from_key64(results8[i], largest)
-                    sign = <uint32_t>(rk_bits64(x) >> 32)
+                sign = sign_word(x)
                 a[start + i] = x if above(x, a[start + i], largest) else a[start + i]
                 b[start + i] += x
                 c[start + i] = c[start + i] & sign if largest else c[start + i] | sign
@@ -806,6 +895,17 @@ cdef inline void add_floats(const float* x, Py_ssize_t count, double* lane) noex
         lane[k] += x[count // 32 * 32 + k]
 
 
+cdef inline void to_floats(const narrow_t* x, float* to, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t k
+    if narrow_t is half_t:
+        rk_halves_to_floats(x, to, count // 16 * 16)
+        for k in range(count // 16 * 16, count):
+            to[k] = rk_half_to_float(x[k])
+    elif narrow_t is brain_t:
+        for k in range(count):
+            to[k] = rk_brain_to_float(x[k])
+
+
 cdef inline void narrow_block(const narrow_t* x, Py_ssize_t count, double* lane,
                               uint32_t* peak) noexcept nogil:
     """Add at most 4096 elements to 32 lanes."""
@@ -832,14 +932,9 @@ cdef inline void narrow_block(const narrow_t* x, Py_ssize_t count, double* lane,
         high = 0
         low = ~<uint32_t>0
         gather_evidence[narrow_t](x + start, size, &high, &low)
-        if narrow_t is half_t:
-            rk_halves_to_floats(x + start, wide, size // 16 * 16)
-            for k in range(size // 16 * 16, size):
-                wide[k] = rk_half_to_float(x[start + k])
-        else:
+        to_floats[narrow_t](x + start, wide, size)
+        if narrow_t is brain_t:
             peak[0] = high if high > peak[0] else peak[0]
-            for k in range(size):
-                wide[k] = rk_brain_to_float(x[start + k])
         if size != 512:
             add_floats(wide, size, lane)
         elif narrow_t is half_t:
@@ -960,6 +1055,7 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
     cdef double one[512]
     cdef double two[512]
     cdef float floats[1024]
+    cdef const float* f
     cdef const double* source
     cdef double* to
     cdef double t, s, z
@@ -975,18 +1071,26 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
             low = ~<uint32_t>0
             if narrow_t is not half_t:
                 gather_evidence[narrow_t](x, size * run, &high, &low)
-            if narrow_t is half_t:
-                rk_halves_to_floats(x, floats, size * run // 16 * 16)
-                for k in range(size * run // 16 * 16, size * run):
-                    floats[k] = rk_half_to_float(x[k])
-                for k in range(size * run):
-                    wide[k] = floats[k]
+            # The first division, by two or three, goes with the conversion.
+            left = run
+            if narrow_t is float:
+                f = x
+            else:
+                f = floats
+                to_floats[narrow_t](x, floats, size * run)
+            if left % 2 == 0:
+                left //= 2
+                for k in range(size * left):
+                    wide[k] = <double>f[2 * k] + <double>f[2 * k + 1]
+            elif left % 3 == 0:
+                left //= 3
+                for k in range(size * left):
+                    wide[k] = (<double>f[3 * k] + <double>f[3 * k + 1]) + <double>f[3 * k + 2]
             else:
                 for k in range(size * run):
-                    wide[k] = widen[narrow_t](x[k])
+                    wide[k] = f[k]
             source = wide
             to = one
-            left = run
             while left > 1:
                 if left % 2 == 0:
                     left //= 2
@@ -1015,6 +1119,84 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
             start += most
 
 
+cdef inline void sixteen_rows(const char* data, Py_ssize_t width, Py_ssize_t rows,
+                              Py_ssize_t row_stride, double* total, uint32_t* peak,
+                              const narrow_t* kind) noexcept nogil:
+    """At most 128 rows of at most 128 columns of a 16-bit type, added to doubles."""
+    cdef const uint16_t[:, ::1] v = None
+    cdef uint16_t top[128]
+    cdef uint16_t m, x, high, low
+    cdef float wide[512]
+    cdef Py_ssize_t r, j, size
+    cdef bint close
+    for j in range(width):
+        top[j] = 0
+    for r in range(0, rows, 4):
+        size = rows - r if rows - r < 4 else 4
+        bind2(data + r * row_stride, size, width, row_stride, 2, v)
+        for j in range(size):
+            to_floats[narrow_t](<const narrow_t*>(data + (r + j) * row_stride), wide + j * 128, width)
+        if size < 4:
+            for j in range(width):
+                m = v[0, j] & 0x7fff
+                top[j] = m if m > top[j] else top[j]
+                total[j] += wide[j]
+            if size > 1:
+                for j in range(width):
+                    m = v[1, j] & 0x7fff
+                    top[j] = m if m > top[j] else top[j]
+                    total[j] += wide[128 + j]
+            if size > 2:
+                for j in range(width):
+                    m = v[2, j] & 0x7fff
+                    top[j] = m if m > top[j] else top[j]
+                    total[j] += wide[256 + j]
+            continue
+        high = 0
+        low = 0xffff
+        for j in range(width):
+            m = v[0, j] & 0x7fff
+            x = v[1, j] & 0x7fff
+            m = x if x > m else m
+            x = v[2, j] & 0x7fff
+            m = x if x > m else m
+            x = v[3, j] & 0x7fff
+            m = x if x > m else m
+            top[j] = m if m > top[j] else top[j]
+            high = m if m > high else high
+        for j in range(width):
+            m = <uint16_t>((v[0, j] & 0x7fff) - 1)
+            x = <uint16_t>((v[1, j] & 0x7fff) - 1)
+            m = x if x < m else m
+            x = <uint16_t>((v[2, j] & 0x7fff) - 1)
+            m = x if x < m else m
+            x = <uint16_t>((v[3, j] & 0x7fff) - 1)
+            m = x if x < m else m
+            low = m if m < low else low
+        low = 0 if low == 0xffff else low
+        # As in narrow_block: where exponents are close, float32 holds the sums.
+        if narrow_t is half_t:
+            close = (high >> 10) + 1 + 11 <= ((low + 1) >> 10) + 24 and high < 0x7c00
+            if close:
+                for j in range(width):
+                    total[j] += (<double>(wide[j] + wide[128 + j])
+                                 + <double>(wide[256 + j] + wide[384 + j]))
+        else:
+            close = (high >> 7) + 2 + 8 <= ((low + 1) >> 7) + 24 and high < 0x7f80
+            if close:
+                for j in range(width):
+                    total[j] += <double>((wide[j] + wide[128 + j])
+                                         + (wide[256 + j] + wide[384 + j]))
+        if not close:
+            for j in range(width):
+                total[j] += ((<double>wide[j] + <double>wide[128 + j])
+                             + (<double>wide[256 + j] + <double>wide[384 + j]))
+    if narrow_t is brain_t:
+        for j in range(width):
+            peak[j] = (<uint32_t>top[j] << 16 if <uint32_t>top[j] << 16 > peak[j]
+                       else peak[j])
+
+
 cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                              Py_ssize_t row_stride, state_t* state,
                              const narrow_t* kind, int order) noexcept nogil:
@@ -1023,14 +1205,14 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
     cdef double* b = <double*>state.b
     cdef uint32_t* c = <uint32_t*>state.c
     cdef uint32_t* d = <uint32_t*>state.d
-    cdef double total[512]
+    cdef double total[1024]
     cdef double before, sum_, z
-    cdef uint32_t peak[512]
-    cdef uint32_t least[512]
-    cdef uint32_t m
+    cdef uint32_t peak[1024]
+    cdef uint32_t least[1024]
+    cdef uint32_t m, x
     cdef Py_ssize_t first, width, r, j, start, size
-    for first in range(0, columns, 512):
-        width = columns - first if columns - first < 512 else 512
+    for first in range(0, columns, 1024):
+        width = columns - first if columns - first < 1024 else 1024
         bind2(data + first * <Py_ssize_t>sizeof(narrow_t), rows, width, row_stride,
               sizeof(narrow_t), v)
         for j in range(width):
@@ -1039,22 +1221,39 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
             size = rows - start if rows - start < 128 else 128
             for j in range(width):
                 total[j] = -0.0
-            for r in range(start, start + size // 4 * 4, 4):
-                for j in range(width):
-                    total[j] += ((widen[narrow_t](v[r, j]) + widen[narrow_t](v[r + 1, j]))
-                                 + (widen[narrow_t](v[r + 2, j]) + widen[narrow_t](v[r + 3, j])))
-                for j in range(width):
-                    m = magnitude[narrow_t](v[r, j])
-                    m = magnitude[narrow_t](v[r + 1, j]) if magnitude[narrow_t](v[r + 1, j]) > m else m
-                    m = magnitude[narrow_t](v[r + 2, j]) if magnitude[narrow_t](v[r + 2, j]) > m else m
-                    m = magnitude[narrow_t](v[r + 3, j]) if magnitude[narrow_t](v[r + 3, j]) > m else m
-                    peak[j] = m if m > peak[j] else peak[j]
-            for r in range(start + size // 4 * 4, start + size):
-                for j in range(width):
-                    total[j] += widen[narrow_t](v[r, j])
-                for j in range(width):
-                    m = magnitude[narrow_t](v[r, j])
-                    peak[j] = m if m > peak[j] else peak[j]
+            if narrow_t is not float:
+                for j in range(0, width, 128):
+                    sixteen_rows[narrow_t](
+                        data + (first + j) * 2 + start * row_stride,
+                        width - j if width - j < 128 else 128, size, row_stride,
+                        total + j, peak + j, kind)
+            else:
+                for r in range(start, start + size // 4 * 4, 4):
+                    for j in range(width):
+                        total[j] += ((<double>v[r, j] + <double>v[r + 1, j])
+                                     + (<double>v[r + 2, j] + <double>v[r + 3, j]))
+                        m = rk_bits32(v[r, j]) & 0x7fffffff
+                        x = rk_bits32(v[r + 1, j]) & 0x7fffffff
+                        m = x if x > m else m
+                        x = rk_bits32(v[r + 2, j]) & 0x7fffffff
+                        m = x if x > m else m
+                        x = rk_bits32(v[r + 3, j]) & 0x7fffffff
+                        m = x if x > m else m
+                        peak[j] = m if m > peak[j] else peak[j]
+                r = start + size // 4 * 4
+                if size & 2:
+                    for j in range(width):
+                        total[j] += <double>v[r, j] + <double>v[r + 1, j]
+                        m = rk_bits32(v[r, j]) & 0x7fffffff
+                        x = rk_bits32(v[r + 1, j]) & 0x7fffffff
+                        m = x if x > m else m
+                        peak[j] = m if m > peak[j] else peak[j]
+                    r += 2
+                if size & 1:
+                    for j in range(width):
+                        total[j] += v[r, j]
+                        m = rk_bits32(v[r, j]) & 0x7fffffff
+                        peak[j] = m if m > peak[j] else peak[j]
             for j in range(width):
                 before = a[first + j]
                 sum_ = before + total[j]
@@ -1063,7 +1262,7 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
                 a[first + j] = sum_
         for j in range(width):
             c[first + j] = peak[j]
-        if state.few:
+        if state.few and narrow_t is not half_t:
             for j in range(width):
                 least[j] = d[first + j]
             for r in range(rows):
@@ -1095,6 +1294,16 @@ cdef inline void narrow_fold(Py_ssize_t columns, Py_ssize_t period, state_t* sta
         for j in range(half):
             d[j] = d[half + j] if d[half + j] < d[j] else d[j]
         columns = half
+
+
+cdef inline narrow_t rounded_finite(double x, const narrow_t* kind) noexcept nogil:
+    """Without branches, for loops over vectors."""
+    if narrow_t is half_t:
+        return rk_float_to_half(rk_odd_float(x))
+    elif narrow_t is brain_t:
+        return rk_float_to_brain(rk_odd_float(x))
+    else:
+        return <float>x
 
 
 cdef inline narrow_t rounded(double x, const narrow_t* kind) noexcept nogil:
@@ -1156,10 +1365,16 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
             d[i] = d[i * step]
     if narrow_t is half_t:
         for i in range(count):
-            s = a[i] + b[i]
-            t = b[i] - (s - a[i])
-            # No block can overflow, so an infinity or NaN is IEEE's answer.
-            low[i] = rounded[narrow_t](a[i] if b[i] == 0 or a[i] - a[i] != 0 else to_odd(s, t), kind)
+            unsure += 1 if b[i] != 0 or a[i] - a[i] != 0 else 0
+        for i in range(count):
+            low[i] = rounded_finite[narrow_t](a[i], kind)
+        if unsure:
+            for i in range(count):
+                s = a[i] + b[i]
+                t = b[i] - (s - a[i])
+                # No block can overflow, so an infinity or NaN is IEEE's answer.
+                low[i] = rounded[narrow_t](a[i] if not isfinite(a[i]) or b[i] == 0
+                                           else to_odd(s, t), kind)
         emit_narrow[narrow_t](low, count, out, out_stride)
         return 0
     for i in range(count):
@@ -1175,9 +1390,9 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
         e = error[i]
         e = e + 4 * ROUND_OFF * (s if s > 0 else -s) if e != 0 else e
         z = t - e
-        low[i] = rounded[narrow_t](a[i] if z == 0 else s + z, kind)
+        low[i] = rounded_finite[narrow_t](a[i] if z == 0 else s + z, kind)
         z = t + e
-        high[i] = rounded[narrow_t](a[i] if z == 0 else s + z, kind)
+        high[i] = rounded_finite[narrow_t](a[i] if z == 0 else s + z, kind)
     for i in range(count):
         unsure += 1 if differ[narrow_t](low[i], high[i]) else 0
         unsure += 1 if a[i] - a[i] != 0 else 0
@@ -1504,6 +1719,7 @@ cdef inline void wide_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
 # Operators in the order of schema.OPERATORS, types in that of dtypes.ELEMENT_TYPES.
 
 cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
+    k.tile = 4096 // sizeof(whole_t)
     k.init = <init_t>whole_init[whole_t, order_t]
     k.runs = <runs_t>whole_runs[whole_t, order_t]
     k.short_runs = <runs_t>whole_short[whole_t, order_t]
@@ -1513,6 +1729,7 @@ cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
 
 
 cdef void use_key(kernels_t* k, const key_t* kind, order_t order) noexcept:
+    k.tile = 2048
     k.init = <init_t>key_init[key_t, order_t]
     k.runs = <runs_t>key_runs[key_t, order_t]
     k.short_runs = <runs_t>key_short[key_t, order_t]
@@ -1522,6 +1739,7 @@ cdef void use_key(kernels_t* k, const key_t* kind, order_t order) noexcept:
 
 
 cdef void use_real(kernels_t* k, const real_t* kind, order_t order) noexcept:
+    k.tile = 1024
     k.init = <init_t>real_init[real_t, order_t]
     k.runs = <runs_t>real_runs[real_t, order_t]
     k.short_runs = <runs_t>real_short[real_t, order_t]
@@ -1531,6 +1749,7 @@ cdef void use_real(kernels_t* k, const real_t* kind, order_t order) noexcept:
 
 
 cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
+    k.tile = 1024
     k.init = narrow_init
     k.runs = <runs_t>narrow_runs[narrow_t]
     k.short_runs = <runs_t>narrow_short[narrow_t]
@@ -1540,6 +1759,7 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
 
 
 cdef void use_wide(kernels_t* k) noexcept:
+    k.tile = 1024
     k.init = wide_init
     k.runs = wide_runs
     k.short_runs = wide_short
