@@ -63,12 +63,12 @@ class Difference:
             return f"{head}: {self.problem}"
         if not self.count:
             return f"{head}: equal in every bit that counts, {self.size} elements"
-        far = f" ({self.ulps} ulp)" if self.ulps is not None else ""
+        far = f" (at most {self.ulps} ulp)" if self.ulps is not None else ""
         assert self.first is not None
         here, there = self.first
         return (
             f"{head}: {self.count} of {self.size} elements differ; "
-            f"largest difference {self.largest:.6g}{far} at {_place(self.largest_at)}; "
+            f"largest difference {self.largest:.6g} at {_place(self.largest_at)}{far}; "
             f"first at {_place(self.first_at)}: {ours} {here}, {theirs} {there}"
         )
 
@@ -95,7 +95,7 @@ def compare(name: str, ours: Any, theirs: Any) -> Difference:
     >>> import numpy as np
     >>> a, b = np.float32([1, 2, np.nan]), np.float32([1, 2.5, np.nan])
     >>> compare("y", a, b).describe("reducekit", "other")
-    "'y' float32 (3,): 1 of 3 elements differ; largest difference 0.5 (2097152 ulp) at [1]; \
+    "'y' float32 (3,): 1 of 3 elements differ; largest difference 0.5 at [1] (at most 2097152 ulp); \
 first at [1]: reducekit 2.0, other 2.5"
     """
     if not isinstance(ours, np.ndarray) or not isinstance(theirs, np.ndarray):
