@@ -66,6 +66,11 @@ class Source:
     array: NDArray[Any]
     mapping: mmap.mmap | None
 
+    def release(self) -> None:
+        """Give back the memory of what was read of the mapping; it can be read again."""
+        if self.mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+            self.mapping.madvise(mmap.MADV_DONTNEED)
+
 
 @dataclass(frozen=True)
 class _Header:
@@ -119,12 +124,11 @@ def read(path: str, who: str, key: str | None = None, raw: ElementType | None = 
 
 @contextmanager
 def trimmed(mapping: mmap.mmap | None) -> Iterator[None]:
-    """Keep few pages of a mapping resident while the block runs.
+    """Keep few pages of a mapping resident while the block runs, also within a long call.
 
-    A reduction reads the whole mapping once, and every page that it touched
-    would count as memory of this process until something else needs the room.
-    Giving pages back early costs little: they stay in the system's cache, so
-    one that is touched again is found there.
+    Every page that was touched counts as memory of this process until something else
+    needs the room. Giving pages back early costs little: they stay in the system's
+    cache, so one that is touched again is found there.
     """
     if mapping is None or len(mapping) < _TRIM_ABOVE or not hasattr(mmap, "MADV_DONTNEED"):
         yield
@@ -158,14 +162,7 @@ class Target:
         try:
             # A link stays, and the file that it names is replaced.
             self._path = Path(path).resolve()
-            folder = self._path.parent
-            if not folder.exists():
-                where = _name(str(Path(path).parent))
-                raise self._error(f"the folder {where} does not exist; make it first")
-            if not folder.is_dir():
-                raise self._error(f"{_name(str(Path(path).parent))} is not a folder")
-            if not os.access(folder, os.W_OK | os.X_OK):
-                raise self._error("permission denied")
+            self._check_folder(_name(str(Path(path).parent)))
             self._mode = self._old_mode()
         except OSError as error:
             raise self._error(_reason(error)) from None
@@ -173,6 +170,17 @@ class Target:
             raise self._error("too many levels of symbolic links") from None
         except ValueError:  # a NUL in the path
             raise self._error("no file can have this name") from None
+
+    def _check_folder(self, shown: str) -> None:
+        folder = self._path.parent
+        try:
+            mode = folder.stat().st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            raise self._error(f"the folder {shown} does not exist; make it first") from None
+        if not stat.S_ISDIR(mode):
+            raise self._error(f"{shown} is not a folder")
+        if not _allowed(folder, os.W_OK | os.X_OK):
+            raise self._error(f"permission denied in the folder {shown}")
 
     def _old_mode(self) -> int | None:
         try:
@@ -183,7 +191,7 @@ class Target:
             raise self._error("it is a directory; name a file in it")
         if not stat.S_ISREG(mode):
             raise self._error(f"it is {_kind(mode)}, not a regular file")
-        if not os.access(self._path, os.W_OK):
+        if not _allowed(self._path, os.W_OK):
             raise self._error("permission denied")
         return stat.S_IMODE(mode)
 
@@ -297,6 +305,11 @@ def _read_header(file: IO[bytes], name: str) -> _Header:
         raise FileError(
             f"{name} is damaged: its header promises rank {len(shape)}; "
             f"an array has at most {_MAX_RANK}"
+        )
+    if any(abs(size) >= 2**63 for size in shape):
+        raise FileError(
+            f"{name} is damaged: its header promises an axis of 2**63 elements or more, "
+            "which no array has"
         )
     sizes = [size for size in shape if size]
     if any(size < 0 for size in sizes) or math.prod(sizes) * max(dtype.itemsize, 1) >= 2**63:
@@ -469,6 +482,10 @@ def _not_an_array(name: str, start: bytes) -> str:
 def _name(path: str) -> str:
     """A path for one line of text, whole: a cut path helps nobody."""
     return visible(path, 4096) or "''"
+
+
+def _allowed(path: Path, mode: int) -> bool:
+    return os.access(path, mode, effective_ids=os.access in os.supports_effective_ids)
 
 
 def _kind(mode: int) -> str:

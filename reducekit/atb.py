@@ -269,9 +269,7 @@ class ReduceOperation:
         array([0, 1], dtype=int16)
         """
         x = as_array("ReduceOperation", x)
-        self._check_rank(x.ndim)
-        if self._param.reduceType is ReduceType.REDUCE_SUM and x.dtype == np.bool_:
-            raise _refusals.bool_sum("ReduceOperation")
+        self._check_data(x)
         result: np.ndarray[Any, Any] = self._function(
             x, self._axis, keepdims=False, opset=schema.NEWEST_OPSET, strict=False
         )
@@ -311,6 +309,11 @@ class ReduceOperation:
                 )
         self._check_rank(len(sizes))
         return tuple(size for axis, size in enumerate(sizes) if axis not in self._axis)
+
+    def _check_data(self, x: np.ndarray[Any, Any]) -> None:
+        self._check_rank(x.ndim)
+        if self._param.reduceType is ReduceType.REDUCE_SUM and x.dtype == np.bool_:
+            raise _refusals.bool_sum("ReduceOperation")
 
     def _check_rank(self, ndim: int) -> None:
         if len(self._axis) > ndim:

@@ -23,10 +23,11 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-from . import __version__, _engine, atb, schema
+from . import __version__, atb, schema
 from ._files import FileError, Source, Target, read, trimmed
+from ._pieces import PIECE, reduce_in_pieces
 from ._show import bytes_text, visible
-from .dtypes import ELEMENT_TYPES, by_name
+from .dtypes import ELEMENT_TYPES, by_name, element_type
 from .errors import ReduceError
 from .onnx.cli import add_subcommands as add_onnx_commands
 
@@ -37,6 +38,8 @@ EXIT_INTERRUPTED = 130
 EXIT_NO_READER = 141
 
 _SHORT_NAMES = tuple(op.short for op in schema.OPERATORS)
+_Call = Callable[[NDArray[Any], Callable[[int], object]], NDArray[Any]]
+
 _INT = re.compile(r"[+-]?[0-9]{1,100}\Z")
 # A terminal is not flooded: beyond this many values the middle is left out there.
 _SHOWN = 1000
@@ -348,18 +351,18 @@ def _opset(text: str) -> int | str:
 
 def _reduce(options: argparse.Namespace) -> None:
     op: schema.Operator = options.operator
-    function = getattr(_engine, op.function)
 
-    def call(data: NDArray[Any]) -> NDArray[Any]:
-        result: NDArray[Any] = function(
+    def call(data: NDArray[Any], done: Callable[[int], object]) -> NDArray[Any]:
+        return reduce_in_pieces(
+            op,
             data,
             options.axes,
+            done,
             keepdims=options.keepdims,
             noop_with_empty_axes=options.noop_with_empty_axes,
             opset=options.opset,
             strict=options.strict,
         )
-        return result
 
     _from_file_to_output(options, op.function, call)
 
@@ -369,18 +372,24 @@ def _atb(options: argparse.Namespace) -> None:
         operation = atb.ReduceOperation(atb.ReduceParam.from_json(options.parameter))
     except TypeError as error:  # a value of the wrong type: in Python a slip, here plain input
         raise _UsageError(str(error)) from None
-    _from_file_to_output(options, "ReduceOperation", operation)
+    op = next(op for op in schema.OPERATORS if op.atb_number == operation.param.reduceType)
+
+    def call(data: NDArray[Any], done: Callable[[int], object]) -> NDArray[Any]:
+        operation._check_data(data)
+        return reduce_in_pieces(
+            op, data, operation.param.axis, done, keepdims=False, opset="latest", strict=False
+        )
+
+    _from_file_to_output(options, "ReduceOperation", call)
 
 
-def _from_file_to_output(
-    options: argparse.Namespace, who: str, call: Callable[[NDArray[Any]], NDArray[Any]]
-) -> None:
+def _from_file_to_output(options: argparse.Namespace, who: str, call: _Call) -> None:
     # Before the work, so that a wrong name does not cost the time of the work.
     target = None if options.output is None else _target(options.output)
     source = read(
         options.file, who, options.key, None if options.dtype is None else by_name(options.dtype)
     )
-    result = _with_memory(source, call)
+    result = _watched(source, call, options.quiet)
     if target is None:
         _print_result(result, options.quiet)
     elif options.output.endswith(".txt"):
@@ -405,10 +414,18 @@ def _target(path: str) -> Target:
     return Target(path)
 
 
-def _with_memory(source: Source, call: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
+def _watched(source: Source, call: _Call, quiet: bool) -> NDArray[Any]:
+    """Make the call, keep its memory small, and show how far it is if it takes long."""
+    bar = None if quiet else _progress_bar(source.array.nbytes)
+
+    def done(count: int) -> None:
+        source.release()
+        if bar is not None:
+            bar.update(count)
+
     try:
         with trimmed(source.mapping):
-            return call(source.array)
+            return call(source.array, done)
     except MemoryError:
         raise MemoryError(
             f"the data has {bytes_text(source.array.nbytes)} and is mapped, "
@@ -416,6 +433,20 @@ def _with_memory(source: Source, call: Callable[[NDArray[Any]], NDArray[Any]]) -
             if source.mapping is not None
             else f"the data has {bytes_text(source.array.nbytes)}"
         ) from None
+    finally:
+        if bar is not None:
+            bar.close()
+
+
+def _progress_bar(total: int) -> Any:
+    """A bar that comes up after two seconds, or None where there is no use for one."""
+    if total <= PIECE or sys.stderr is None or not sys.stderr.isatty():
+        return None
+    try:
+        tqdm: Any = import_module("tqdm")
+    except ImportError:
+        return None
+    return tqdm.tqdm(total=total, unit="B", unit_scale=True, delay=2, leave=False)
 
 
 def _print_result(result: NDArray[Any], quiet: bool) -> None:
@@ -429,19 +460,52 @@ def _text(array: NDArray[Any], full: bool) -> str:
     """The values in brackets: every digit that it takes to read the same value back."""
     if array.size == 0 and array.ndim != 1:
         return f"[], shape {array.shape}"
+    if full:
+        return _full_text(array)
+    # NumPy does not know bfloat16 as a float, so it prints it well but does not align it.
     formatter: Any = None
-    if array.dtype == ml_dtypes.bfloat16:
-        # NumPy does not know it as a float, so it would not align it.
-        shown = array if full or array.size <= _SHOWN else array.ravel()[:: array.size // _SHOWN]
-        width = max(len(str(value)) for value in shown.flat) if array.ndim else 0
-        formatter = {"all": lambda value: str(value).rjust(width)}
+    if array.dtype == ml_dtypes.bfloat16 and array.ndim:
+        formatter = {"all": "{!s:>8}".format}
     return np.array2string(
         array,
-        max_line_width=sys.maxsize if full else shutil.get_terminal_size().columns,
-        threshold=sys.maxsize if full else _SHOWN,
+        max_line_width=shutil.get_terminal_size().columns,
+        threshold=_SHOWN,
         floatmode="unique",
         formatter=formatter,
     )
+
+
+def _full_text(array: NDArray[Any]) -> str:
+    """All values, each innermost row on one line.
+
+    NumPy's own text would take a time that grows with the square of the number of values.
+    """
+    words = _words(array.reshape(-1))
+    if array.ndim == 0:
+        return words[0]
+    length = array.shape[-1]
+    if array.ndim == 1:
+        return f"[{' '.join(words)}]"
+    # Of how many rows each enclosing pair of brackets consists, innermost first.
+    periods = np.cumprod(array.shape[-2::-1]).tolist()
+    lines = []
+    for row in range(len(words) // length):
+        opened = sum(row % period == 0 for period in periods)
+        closed = sum((row + 1) % period == 0 for period in periods)
+        gap = "\n" * (opened if row else 0)
+        text = " ".join(words[row * length : (row + 1) * length])
+        lines.append(f"{gap}{' ' * (array.ndim - 1 - opened)}{'[' * opened}[{text}]{']' * closed}")
+    return "\n".join(lines)
+
+
+def _words(flat: NDArray[Any]) -> list[str]:
+    """Each value as a text of the same width."""
+    kind = element_type(flat.dtype)
+    # Python's scalars are the faster ones, and NumPy's know how few digits their type needs.
+    exact = kind is not None and (kind.kind != "float" or kind.name == "float64")
+    words = list(map(str, flat.tolist() if exact else flat))
+    width = max(map(len, words), default=0)
+    return [word.rjust(width) for word in words]
 
 
 def _explain(options: argparse.Namespace) -> None:
