@@ -7,7 +7,6 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -793,9 +792,7 @@ def _function_name(function: onnx.FunctionProto) -> str:
 
 
 def _text(report: Report, runtimes: Sequence[str]) -> Iterator[str]:
-    opset = "no opset" if report.opset is None else f"opset {report.opset}"
-    target = f", target opset {report.target_opset}" if report.target_opset is not None else ""
-    yield f"{report.source}: IR version {report.ir_version}, {opset}{target}"
+    yield f"{report.source}: {', '.join(_head(report))}"
     yield _summary(report)
     for message in report.messages:
         yield f"{message.level}: {message.text}"
@@ -823,6 +820,14 @@ def _wrapped(text: str, indent: str) -> list[str]:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _head(report: Report) -> list[str]:
+    words = [f"IR version {report.ir_version}"]
+    words.append("no opset" if report.opset is None else f"opset {report.opset}")
+    if report.target_opset is not None:
+        words.append(f"target opset {report.target_opset}")
+    return words
 
 
 def _summary(report: Report) -> str:
@@ -879,23 +884,36 @@ def _few(labels: Sequence[str], most: int = 6) -> str:
 
 
 def _html(report: Report) -> str:
+    from .._html import card, escape, facts, scroll
+
+    long = 400
+    left = ' style="text-align:left;white-space:normal;vertical-align:top;min-width:14ch"'
     rows = []
     for node in report.nodes:
         found = "<br>".join(
-            f"<b>{escape(_heading(finding))}</b>: {escape(finding.text)}"
-            + "".join(f"<br>&nbsp;&nbsp;<i>edit</i>: {escape(e.text)}" for e in finding.edits[:1])
+            f"<b>{escape(_heading(finding))}</b>: {escape(finding.text, long)}"
+            + "".join(
+                f"<br>&emsp;{'or' if place else 'edit'}: {escape(edit.text, long)}"
+                for place, edit in enumerate(finding.edits)
+            )
             for finding in node.findings
+            if finding.runtime is None or finding.runtime in ONNX_RUNTIMES
         )
-        where = escape(" / ".join(node.where) or "graph")
+        where = "".join(f"<br>in {escape(step)}" for step in node.where)
         rows.append(
-            f"<tr><td>{escape(node.label)}<br><small>{where}</small></td>"
-            f"<td>{escape(node.version)}</td><td>{escape(_signature(node))}</td>"
-            f"<td>{found or 'nothing to say'}</td></tr>"
+            f'<tr><th scope="row"{left}>{escape(node.label)}{where}</th>'
+            f"<td{left}>{escape(node.version)}</td>"
+            f"<td{left}>{escape(_signature(node), long)}</td><td{left}>{found}</td></tr>"
         )
-    head = "<tr><th>node</th><th>version</th><th>what it does</th><th>what was found</th></tr>"
-    messages = "".join(f"<p>{escape(m.level)}: {escape(m.text)}</p>" for m in report.messages)
-    title = escape(f"{report.source}: {_summary(report)}")
-    cell = "text-align:left;vertical-align:top;white-space:normal"
-    table = f"<table>{head}{''.join(rows)}</table>" if rows else ""
-    table = table.replace("<td>", f'<td style="{cell}">').replace("<th>", f'<th style="{cell}">')
-    return f"<p><b>{title}</b></p>{messages}{table}"
+    heads = "".join(
+        f'<th scope="col"{left}>{head}</th>' for head in ("node", "version", "does", "found")
+    )
+    messages = "".join(
+        f"<p><b>{message.level}</b>: {escape(message.text, long)}</p>"
+        for message in report.messages
+    )
+    table = f'<table class="rk-grid"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody>'
+    body = facts(report.source, [*_head(report), _summary(report)]) + messages
+    if rows:
+        body += scroll(f"{table}</table>", "reductions of the model")
+    return card(str(report), body)
