@@ -109,12 +109,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             file=sys.stderr,
         )
         return 2
-    print(
-        f"reducekit {rk.__version__}: maximum, minimum and sum, as ONNX's operators mean them "
-        f"at opset 1 to {schema.NEWEST_OPSET}."
-    )
     stage = _Stage(
         rk=rk, np=np, atb=atb, bfloat16=ml_dtypes.bfloat16, elevation=elevation, photo=photo
+    )
+    stage.say(
+        f"reducekit {rk.__version__}: maximum, minimum and sum, as ONNX's operators mean them at "
+        f"opsets 1 to {schema.NEWEST_OPSET}."
     )
     _show_elevation(stage)
     _show_photo(stage)
@@ -209,6 +209,8 @@ def _show_sums(stage: _Stage) -> None:
     stage.let("light", "(photo / 255).astype(bfloat16)")
     stage.call("np.sum(light, axis=(0, 1))")
     stage.call("rk.reduce_sum(light, axes=[0, 1])")
+    print()
+    stage.say("The same in float64. The bfloat16 values nearest to these are the ones just above:")
     stage.call("np.sum(light.astype(np.float64), axis=(0, 1))")
     print()
     stage.say("Sums of integers wrap in their own type, as ONNX says; int16 is too small here:")
@@ -271,53 +273,47 @@ def _bold(text: str) -> str:
 
 
 def _draw(stage: _Stage, path: Path) -> None:
-    """Each picture with the axes that collapsed: a strip where an axis became 1."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    """Draw the grid and the photograph, each with what is left where an axis collapses."""
+    from matplotlib import colormaps
     from matplotlib.colors import LightSource
     from matplotlib.figure import Figure
 
     metres, photo = stage.names["metres"], stage.names["photo"]
-    shade = LightSource(azdeg=315, altdeg=45)
-
     figure: Any = Figure(figsize=(12.6, 6.4), dpi=110, facecolor="white", layout="constrained")
-    FigureCanvasAgg(figure)
     left, right = figure.subfigures(1, 2, width_ratios=(1.13, 1), wspace=0.03)
 
-    main_axes, below, beside = _panels(left)
-    from matplotlib import colormaps
-
-    relief = shade.shade(
+    whole, below, beside = _panels(left)
+    relief = LightSource(azdeg=315, altdeg=45).shade(
         metres, cmap=colormaps["gist_earth"], blend_mode="soft", vert_exag=0.05, vmin=150, vmax=1250
     )
-    main_axes.imshow(relief, aspect="auto")
-    columns, rows = np.arange(metres.shape[1]), np.arange(metres.shape[0])
-    for axes, position, axis in ((below, columns, 0), (beside, rows, 1)):
-        low = rk.reduce_min(metres, [axis], keepdims=False)
-        high = rk.reduce_max(metres, [axis], keepdims=False)
-        if axis == 0:
-            axes.fill_between(position, low, high, color="#0072B2", alpha=0.25, linewidth=0)
-            axes.plot(position, high, color="#0072B2", linewidth=1.2)
-            axes.plot(position, low, color="#0072B2", linewidth=1.2)
-            axes.set(xlim=(0, len(position) - 1), ylabel="metres")
-        else:
-            axes.fill_betweenx(position, low, high, color="#0072B2", alpha=0.25, linewidth=0)
-            axes.plot(high, position, color="#0072B2", linewidth=1.2)
-            axes.plot(low, position, color="#0072B2", linewidth=1.2)
-            axes.set(ylim=(len(position) - 1, 0), xlabel="metres")
-        axes.spines[["top", "right"]].set_visible(False)
+    whole.imshow(relief, aspect="auto")
+    whole.set_title(f"elevation {metres.shape}, int32")
+    blue = "#0072B2"
+    for axis, panel in enumerate((below, beside)):
+        low = rk.reduce_min(metres, axis, keepdims=False)
+        high = rk.reduce_max(metres, axis, keepdims=False)
+        along = np.arange(low.size)
+        fill = panel.fill_betweenx if axis else panel.fill_between
+        fill(along, low, high, color=blue, alpha=0.25, linewidth=0)
+        for edge in (low, high):
+            panel.plot(*((edge, along) if axis else (along, edge)), color=blue, linewidth=1.2)
+    below.set(xlim=(0, metres.shape[1] - 1), ylabel="metres")
     below.set_xlabel("axes=[0]: lowest and highest of each column")
-    beside.set_title("axes=[1]", fontsize=10)
-    main_axes.set_title(f"elevation {metres.shape}, int32")
+    below.spines[["top", "right"]].set_visible(False)
+    beside.set(ylim=(metres.shape[0] - 1, 0), xlabel="axes=[1], metres")
+    beside.xaxis.set_label_position("top")
+    beside.xaxis.tick_top()
+    beside.spines[["bottom", "right"]].set_visible(False)
 
-    main_axes, below, beside = _panels(right)
-    main_axes.imshow(photo, aspect="auto")
-    below.imshow(rk.reduce_max(photo, [0]), aspect="auto")
-    beside.imshow(rk.reduce_max(photo, [1]), aspect="auto")
-    main_axes.set_title(f"photo {photo.shape}, uint8")
-    below.set_xlabel("reduce_max, axes=[0]: the brightest of each column, and channel")
+    whole, below, beside = _panels(right)
+    whole.imshow(photo, aspect="auto")
+    whole.set_title(f"photo {photo.shape}, uint8")
+    below.imshow(rk.reduce_max(photo, 0), aspect="auto")
+    below.set_xlabel("reduce_max, axes=[0]: the brightest of each column, by channel")
+    beside.imshow(rk.reduce_max(photo, 1), aspect="auto")
     beside.set_title("axes=[1]", fontsize=10)
-    for axes in (below, beside):
-        axes.set(xticks=[], yticks=[])
+    for panel in (below, beside):
+        panel.set(xticks=[], yticks=[])
 
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path)
@@ -326,9 +322,9 @@ def _draw(stage: _Stage, path: Path) -> None:
 def _panels(figure: Any) -> tuple[Any, Any, Any]:
     """A picture, the panel below it where rows collapse, and beside it where columns do."""
     grid = figure.add_gridspec(2, 2, width_ratios=(5, 1), height_ratios=(5, 1))
-    main_axes = figure.add_subplot(grid[0, 0])
-    main_axes.set(xticks=[], yticks=[])
-    return main_axes, figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[0, 1])
+    whole = figure.add_subplot(grid[0, 0])
+    whole.set(xticks=[], yticks=[])
+    return whole, figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[0, 1])
 
 
 if __name__ == "__main__":
