@@ -32,9 +32,9 @@ LAYERS = [
     ["explain", "reference", "accumulator"],
     ["tensor", "atb"],
     ["__init__"],
-    ["_files", "testing", "plot"],
-    ["interop", "onnx", "widgets"],
-    ["cli", "demo", "bench"],
+    ["_files", "_pieces", "testing", "plot"],
+    ["interop", "onnx", "widgets", "bench"],
+    ["cli", "demo"],
     ["__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
@@ -74,6 +74,8 @@ def imports_of(path):
 
 def unit(parts):
     """The module or subpackage of the package that a dotted path is in."""
+    if "__main__" in parts:
+        return "__main__"
     return parts[0] if parts else "__init__"
 
 
@@ -184,6 +186,7 @@ def test_importing_the_package_loads_nothing_optional():
 def test_a_reduction_loads_nothing_optional():
     call = "import reducekit as rk; rk.reduce_max([1.0, 2.0]); rk.reduce_sum([[1, 2]], [0])"
     assert not loaded_by(call) & set(OPTIONAL)
+    assert not loaded_by("import reducekit.cli") & set(OPTIONAL)
     refused = (
         "import reducekit as rk\n"
         "try:\n    rk.reduce_max([1.0], 7)\n"
