@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import textwrap
 import time
@@ -112,9 +113,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     stage = _Stage(
         rk=rk, np=np, atb=atb, bfloat16=ml_dtypes.bfloat16, elevation=elevation, photo=photo
     )
+    names = ", ".join(op.name for op in schema.OPERATORS)
     stage.say(
-        f"reducekit {rk.__version__}: maximum, minimum and sum, as ONNX's operators mean them at "
-        f"opsets 1 to {schema.NEWEST_OPSET}."
+        f"reducekit {rk.__version__}: what {names} mean in ONNX, opset 1 to {schema.NEWEST_OPSET}."
     )
     _show_elevation(stage)
     _show_photo(stage)
@@ -328,4 +329,6 @@ def _panels(figure: Any) -> tuple[Any, Any, Any]:
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):  # as in `make demo | head`
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main())
