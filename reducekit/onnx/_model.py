@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..dtypes import ELEMENT_TYPES
 from ..errors import ArgumentError
 from ._extra import onnx
 from ._node import DEFAULT_DOMAINS
@@ -49,16 +51,26 @@ def load(who: str, model: Any, external_data: bool) -> onnx.ModelProto:
     with path.open("rb"):  # the error of a missing or forbidden file, in Python's words
         pass
     proto = _parsed(who, repr(os.fspath(model)), lambda: onnx.load(path, load_external_data=False))
-    if external_data and any(True for _ in external_tensors(proto)):
+    outside = list(external_tensors(proto)) if external_data else []
+    if outside:
         folder = str(path.resolve().parent)
         try:
             onnx.external_data_helper.load_external_data_for_model(proto, folder)
+            short = next((tensor.name for tensor in outside if _is_short(tensor)), None)
+            if short is not None:  # some versions of onnx do not notice
+                raise ValueError(f"there is not enough of it for tensor {short!r}")
         except Exception as error:  # noqa: BLE001 - ONNX's and the file system's
             raise ArgumentError(
                 f"{who}: the external data of {os.fspath(model)!r} cannot be read: "
                 f"{first_line(error)}; keep its files beside the model"
             ) from None
     return proto
+
+
+def _is_short(tensor: onnx.TensorProto) -> bool:
+    """Whether a tensor has fewer bytes than its shape needs, for types of whole bytes."""
+    kind = next((row for row in ELEMENT_TYPES if row.onnx_number == tensor.data_type), None)
+    return kind is not None and len(tensor.raw_data) < math.prod(tensor.dims) * kind.itemsize
 
 
 def _parsed(who: str, what: str, parse: Any) -> onnx.ModelProto:

@@ -7,6 +7,7 @@ import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,9 @@ _LEVELS = ("illegal", "breaks", "changes", "runtime", "note")
 
 # Initializers beyond this are not handed to shape inference, which has no use for them.
 _LARGE = 1024
+# A model whose functions make more of it than this is not written out.
+_MOST_NODES = 100_000
+_DEEPEST = 50
 # What may stand between a constant and the axes that are made of it.
 _FOLDABLE = frozenset(
     (
@@ -307,6 +311,10 @@ def check_model(model: ModelLike, target_opset: int | str | None = None) -> Repo
     return _Check(proto, source_name(model), base_folder(model), target).report()
 
 
+_Key = tuple[str, str, str]
+"""Domain, name and overload of a function."""
+
+
 @dataclass
 class _Scope:
     """The names that a node can see: those of its graph, then those around it."""
@@ -343,17 +351,19 @@ class _Check:
         self.messages: list[Finding] = []
         self.unknown: dict[str, int] = {}
         self.seen: set[str] = set()
-        self.functions = {
+        self.functions: dict[_Key, onnx.FunctionProto] = {
             (f.domain, f.name, getattr(f, "overload", "")): f for f in model.functions
         }
-        self.called: set[tuple[str, str, str]] = set()
-        self.calls: list[tuple[str, str, str]] = []
+        self.called: set[_Key] = set()
+        self.judged: set[Any] = set()
+        self.can_expand = True
 
     def report(self) -> Report:
         model = self.model
         opset = default_opset(model, model.ir_version)
         imports = {row.domain: row.version for row in model.opset_import}
         self._imports(opset)
+        self._functions()
         typed = self._typed(_skeleton(model))
         self._graph(typed.graph, _Scope(self._known(opset), ()))
         for key, function in self.functions.items():
@@ -398,6 +408,31 @@ class _Check:
             text = f"opset {opset} is newer than the table; judged by opset {newest}, its newest"
             self._say("note", "newer-opset", text)
 
+    def _functions(self) -> None:
+        """Find out whether calls may be followed: inference does so without looking."""
+        calls = {key: _calls(function.node) for key, function in self.functions.items()}
+        calls = {key: [k for k in called if k in calls] for key, called in calls.items()}
+        try:
+            order = list(TopologicalSorter(calls).static_order())
+        except CycleError as error:
+            self.can_expand = False
+            name = _function_name(self.functions[error.args[1][0]])
+            self._say("illegal", "recursion", f"function {name} calls itself; it may not")
+            return
+        size: dict[_Key, int] = {}
+        depth: dict[_Key, int] = {}
+        for key in order:
+            size[key] = len(self.functions[key].node) + sum(size[k] for k in calls[key])
+            depth[key] = 1 + max((depth[k] for k in calls[key]), default=0)
+        whole = sum(size[k] for k in _calls(self.model.graph.node) if k in size)
+        if whole > _MOST_NODES or max(depth.values(), default=0) > _DEEPEST:
+            self.can_expand = False
+            text = (
+                f"with its functions written out the model has {whole} nodes, or they are nested "
+            )
+            text += f"more than {_DEEPEST} deep; what is within them is judged without types"
+            self._say("note", "functions", text)
+
     def _known(self, opset: int | None) -> int | None:
         """The opset within the table; None where nothing can be judged."""
         if opset is None or opset < 1:
@@ -411,6 +446,8 @@ class _Check:
             self._say("note", "external-data", f"the data of {count} lies in other files; not read")
 
     def _typed(self, model: onnx.ModelProto) -> onnx.ModelProto:
+        if not self.can_expand:
+            del model.functions[:]
         try:
             return onnx.shape_inference.infer_shapes(model, data_prop=True)
         except Exception as error:  # noqa: BLE001 - the C++ code behind it raises several kinds
@@ -468,13 +505,10 @@ class _Check:
             shown = f"operator {name!r}{at}"
             self.unknown[shown] = self.unknown.get(shown, 0) + 1
 
-    def _call(self, node: onnx.NodeProto, key: tuple[str, str, str], scope: _Scope) -> None:
-        self.called.add(key)
-        if key in self.calls:
-            text = f"function {_function_name(self.functions[key])} calls itself; it may not"
-            if not any(message.text == text for message in self.messages):
-                self._say("illegal", "recursion", text)
+    def _call(self, node: onnx.NodeProto, key: _Key, scope: _Scope) -> None:
+        if not self.can_expand:
             return
+        self.called.add(key)
         function = self.functions[key]
         given = {attribute.name: attribute for attribute in node.attribute}
         values = {default.name: default for default in function.attribute_proto}
@@ -489,9 +523,16 @@ class _Check:
             for inner, outer in zip(function.input, node.input, strict=False)
             if outer and (value := self._constant(outer, scope)) is not None
         }
-        self.calls.append(key)
-        self._function_body(function, types, values, scope.where, known)
-        self.calls.pop()
+        # A function that is called twice in the same way is judged once.
+        call = (
+            key,
+            tuple(types.items()),
+            tuple((name, value.SerializeToString()) for name, value in values.items()),
+            tuple((name, value.tobytes()) for name, value in known.items()),
+        )
+        if call not in self.judged:
+            self.judged.add(call)
+            self._function_body(function, types, values, scope.where, known)
 
     def _function_body(
         self,
@@ -630,14 +671,9 @@ class _Check:
         if math.prod(tensor.dims) > _LARGE:
             return None
         try:
-            if onnx.external_data_helper.uses_external_data(tensor):
-                if self.folder is None:
-                    return None
-                copy = onnx.TensorProto()
-                copy.CopyFrom(tensor)
-                onnx.external_data_helper.load_external_data_for_tensor(copy, self.folder)
-                tensor = copy
-            return np.asarray(onnx.numpy_helper.to_array(tensor))
+            if onnx.external_data_helper.uses_external_data(tensor) and self.folder is None:
+                return None
+            return np.asarray(onnx.numpy_helper.to_array(tensor, self.folder or ""))
         except Exception as error:  # noqa: BLE001 - a damaged tensor fails in many ways
             text = f"tensor {tensor.name!r} cannot be read: {first_line(error)}"
             if not any(message.text == text for message in self.messages):
@@ -708,6 +744,18 @@ def _fold(
         return None
     value = np.asarray(outputs[index])
     return value if value.size <= _LARGE and value.dtype.kind in "iu" else None
+
+
+def _calls(nodes: Sequence[onnx.NodeProto]) -> list[_Key]:
+    """What nodes call, as often as they do, in subgraphs too."""
+    found = []
+    waiting = [nodes]
+    while waiting:
+        for node in waiting.pop():
+            found.append((node.domain, node.op_type, str(getattr(node, "overload", ""))))
+            for attribute in node.attribute:
+                waiting += [graph.node for graph in (attribute.g, *attribute.graphs)]
+    return found
 
 
 def _skeleton(model: onnx.ModelProto) -> onnx.ModelProto:

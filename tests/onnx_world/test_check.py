@@ -653,7 +653,7 @@ def test_attributes_of_the_caller():
     assert findings(uncalled, "illegal") == []
 
 
-def test_functions_in_functions_and_one_that_calls_itself():
+def test_functions_in_functions():
     inner = helper.make_function(
         "local", "G", ["u"], ["v"],
         [node("ReduceMin", ["u"], ["v"], axes=[1], keepdims=0)],
@@ -667,16 +667,44 @@ def test_functions_in_functions_and_one_that_calls_itself():
         ("float32 (N, 3)", "function local:G"),
         ("float32 (N,)", "function local:F"),
     ]
-    loops = with_function(
-        [node("F", ["x"], ["m"], domain="local"), node("ReduceMax", ["m"])],
+
+
+def test_a_function_that_calls_itself():
+    """ONNX's inference follows such a call until its stack ends; it must not be asked."""
+    made = with_function(
+        [node("F", ["x"], ["m"], domain="local"), node("ReduceMax", ["m"], axes=[0, 0])],
         [node("F", ["x"], domain="local")],
     )
-    loops.functions[0].opset_import.append(helper.make_opsetid("local", 1))
-    report = check_model(loops)
-    assert [message.rule for message in report.messages if message.level == "illegal"] == [
-        "recursion"
-    ]
+    made.functions[0].opset_import.append(helper.make_opsetid("local", 1))
+    report = check_model(made)
+    (message,) = report.messages
+    assert message.text == "function local:F calls itself; it may not"
+    assert findings(report, "illegal") == [("illegal", "duplicate-axis")]
     assert not report.ok
+
+
+def test_functions_that_would_grow_without_end():
+    """Sixty functions, each calling the one before it twice: 2**60 nodes if written out."""
+    functions = []
+    for level in range(60):
+        body = [node("ReduceMax", ["x"], ["y"], axes=[1, 1])]
+        if level:
+            name = f"F{level - 1}"
+            body = [
+                node(name, ["x"], ["a"], domain="local"),
+                node(name, ["a"], ["y"], domain="local"),
+            ]
+        functions.append(helper.make_function("local", f"F{level}", ["x"], ["y"], body, LOCAL))
+    made = model(
+        [node("F59", ["x"], domain="local")],
+        [value("x", "float32", [2, 3])],
+        [value("y", "float32", None)],
+        imports=LOCAL,
+        functions=functions,
+    )
+    report = check_model(made)
+    assert findings(report, "illegal") == [("illegal", "duplicate-axis")]
+    assert [message.rule for message in report.messages] == ["functions"]
 
 
 @pytest.mark.parametrize(
