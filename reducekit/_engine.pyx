@@ -211,7 +211,7 @@ def reduce_max(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     >>> import reducekit as rk
     >>> x = np.array([[1.0, 5.0], [np.nan, 3.0]], dtype=np.float32)
     >>> rk.reduce_max(x, 1)
-    array([[5.],
+    array([[ 5.],
            [nan]], dtype=float32)
     >>> rk.reduce_max(np.zeros((2, 0), np.int8), -1, keepdims=False)
     array([-128, -128], dtype=int8)
@@ -280,7 +280,7 @@ def reduce_min(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     >>> import reducekit as rk
     >>> x = np.array([[1.0, 5.0], [np.nan, 3.0]], dtype=np.float32)
     >>> rk.reduce_min(x, 1)
-    array([[1.],
+    array([[ 1.],
            [nan]], dtype=float32)
     >>> rk.reduce_min(np.zeros((2, 0), np.int8), -1, keepdims=False)
     array([127, 127], dtype=int8)

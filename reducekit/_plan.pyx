@@ -187,7 +187,7 @@ def describe(shape, strides, itemsize, reduced, idempotent=True):
     --------
     >>> plan = describe((2, 3, 4), (48, 16, 4), 4, (1, 2))
     >>> plan["form"], plan["kept"], plan["reduced"]
-    ('contiguous runs', ((2, 48),), ((12, 4),))
+    ('short runs', ((2, 48),), ((12, 4),))
     """
     cdef plan_t plan
     cdef Py_ssize_t c_shape[64]

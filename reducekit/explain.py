@@ -61,6 +61,12 @@ class Explanation:
     See Also
     --------
     explain : Makes one.
+
+    Examples
+    --------
+    >>> e = explain("max", shape=(2, 3, 2), axes=[0, 1], opset=18)
+    >>> e.out_shape, e.kept_axes, e.elements_per_output
+    ((1, 1, 2), (2,), 6)
     """
 
     operator: str
