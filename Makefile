@@ -55,8 +55,7 @@ COPY := build/sanitize
 sanitize: $(VENV)/.test
 	rm -rf $(COPY)
 	mkdir -p $(COPY)
-	cp -R *.* .ci LICENSE Makefile docs notebooks reducekit tests tools $(COPY)
-	find $(COPY)/reducekit -name '*.so' -delete
+	tar -cf - --exclude ./build --exclude ./.git --exclude ./.venv --exclude '*.so' . | tar -xf - -C $(COPY)
 	cd $(COPY) && REDUCEKIT_SANITIZE=1 ../../$(BIN)/python setup.py --quiet build_ext --inplace
 	cd $(COPY) && \
 	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \

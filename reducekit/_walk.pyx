@@ -143,8 +143,8 @@ cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* da
     """Fold everything that belongs to `width` outputs of the innermost kept loop."""
     cdef odometer_t o
     cdef Py_ssize_t offset = 0, unused = 0
-    cdef const loop_t* inner = &plan.reduced[plan.n_reduced - 1]
-    cdef const loop_t* line = &plan.kept[plan.n_kept - 1]
+    cdef const loop_t* inner = &plan.reduced[plan.n_reduced - 1 if plan.n_reduced else 0]
+    cdef const loop_t* line = &plan.kept[plan.n_kept - 1 if plan.n_kept else 0]
     cdef Py_ssize_t kept_stride = line.stride if plan.n_kept else 0
     cdef Py_ssize_t group, rows, wide, left, start, size, stride, room, g
     cdef int outer
