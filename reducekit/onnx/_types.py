@@ -13,6 +13,7 @@ __all__ = ["TensorType"]
 Dim = int | str | None
 
 _NAME_OF = {row.onnx_number: row.name for row in ELEMENT_TYPES}
+_UNKNOWN = "type number "
 _NUMBER_OF = {row.name: row.onnx_number for row in ELEMENT_TYPES}
 
 
@@ -79,12 +80,16 @@ class TensorType:
 
     def to_proto(self) -> onnx.TypeProto:
         """The same as a ``TypeProto``."""
-        number = 0
-        if self.dtype is not None:
-            number = _NUMBER_OF.get(self.dtype) or onnx.TensorProto.DataType.Value(
-                self.dtype.upper()
-            )
+        number = 0 if self.dtype is None else _element_number(self.dtype)
         return onnx.helper.make_tensor_type_proto(number, self.shape)
+
+
+def _element_number(name: str) -> int:
+    if name in _NUMBER_OF:
+        return _NUMBER_OF[name]
+    if name.startswith(_UNKNOWN):
+        return int(name.removeprefix(_UNKNOWN))
+    return int(onnx.TensorProto.DataType.Value(name.upper()))
 
 
 def element_name(number: int) -> str | None:
@@ -100,4 +105,4 @@ def element_name(number: int) -> str | None:
     try:
         return str(onnx.TensorProto.DataType.Name(number)).lower()
     except ValueError:
-        return f"type number {number}"
+        return f"{_UNKNOWN}{number}"

@@ -239,6 +239,7 @@ def test_function_attributes_are_unknown_until_the_call():
         (TensorType("bool", ()), "bool ()"),
         (TensorType("float8e4m3fn", (None, "a\nb")), r"float8e4m3fn (?, a\nb)"),
         (TensorType("int8", (3,)), "int8 (3,)"),
+        (TensorType("type number 3000", (3,)), "type number 3000 (3,)"),
     ],
 )
 def test_types_print_in_one_line_and_return_from_protos(kind, text):
