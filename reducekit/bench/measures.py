@@ -1,0 +1,377 @@
+"""What a ratio does not show: small calls, growth, memory, threads, instructions.
+
+Each measure says the lines of a report as it goes, and returns its rows as data.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import reducekit
+
+from .. import schema
+from .._show import bytes_text
+from ..dtypes import by_name
+from ..errors import ArgumentError
+from . import machine
+from .contenders import OURS, Call, Contender, Problem, Reader, installed, thread_counts
+from .grid import Case, Cell, cells, make, matches
+from .results import ratio_text, seconds_text
+from .timing import FULL, QUICK, Effort, measure
+
+__all__ = ["MEASURES", "MEMORY_CASES", "callgrind", "linear", "memory", "threads", "tiny"]
+
+Say = Callable[[str], object]
+Rows = list[dict[str, Any]]
+
+# What the project asks of itself.
+REDUCE_LIMIT = 0.25
+MAX_LIMIT = 0.1
+GROWTH_LIMIT = 1.2
+MEMORY_LIMIT = 1 << 20
+LARGE = 1_000_000
+
+# Problems of 1e7 elements, to be compared with those ten times as long.
+GROWING_CASES: tuple[Case, ...] = (
+    Case((10_000_000,), (0,)),
+    Case((1_000_000, 10), (0,)),
+    Case((1_000_000, 10), (1,)),
+    Case((1_000_000, 10), (1,), "fortran"),
+    Case((10_000, 1000), (0,)),
+    Case((10_000, 1000), (1,)),
+    Case((10_000, 1000), (1,), "strided"),
+)
+
+MEMORY_CASES: tuple[Case, ...] = (
+    Case((20_000_000,), (0,), quick=True),
+    Case((5000, 4000), (0,), quick=True),
+    Case((5000, 4000), (1,)),
+    Case((5000, 4000), (0,), "fortran"),
+    Case((5000, 4000), (1,), "fortran", quick=True),
+    Case((7_000_000, 3), (0,)),
+    Case((7_000_000, 3), (1,), quick=True),
+    Case((3, 7_000_000), (0,)),
+    Case((128, 256, 512), (0, 2)),
+    Case((128, 256, 512), (1,), "permuted"),
+    Case((5000, 4000), (0,), "strided"),
+    Case((5000, 4000), (1,), "strided"),
+    Case((2_000_000,), (0,), "column"),
+    Case((5000, 4000), (1,), "reversed"),
+    Case((16, 16, 16, 16, 16, 16), (1, 3, 5)),
+    # Views of far more elements than there is memory for.
+    Case((2**31, 1), (0,), "broadcast", quick=True),
+    Case((2**21, 1024), (0,), "broadcast"),
+    Case((2**21, 1024), (1,), "broadcast"),
+    Case((1024, 2**21), (0,), "spread"),
+    Case((1024, 2**21), (1,), "spread"),
+)
+"""Layouts whose need of memory is measured."""
+
+
+def _kinds(only: Sequence[str], quick: bool, default: Sequence[str] = ("*",)) -> Iterator[Cell]:
+    """A cell of ten elements for each operator and type that the texts ask for."""
+    return cells(quick=quick, only=[f"{text} 10 all" for text in (only or default)])
+
+
+def tiny(say: Say, *, quick: bool = False, threads: int = 1, only: Sequence[str] = ()) -> Rows:
+    """Calls on ten elements, against the same call of NumPy: bare, and with keywords.
+
+    ``np.max`` is the function that users call, ``np.maximum.reduce`` what is within.
+    With keywords, ours also says the opset, which NumPy has not.
+    """
+    effort = replace(QUICK, rounds=9) if quick else replace(FULL, rounds=25)
+    say(
+        f"ten elements: time, and its ratio to np.max (at most {MAX_LIMIT}) "
+        f"and np.maximum.reduce (at most {REDUCE_LIMIT})"
+    )
+    say(
+        f"{'':<14}{'bare':>9}{'np.max':>9}{'.reduce':>9}"
+        f"{'keywords and opset':>22}{'np.max':>9}{'.reduce':>9}"
+    )
+    rows: Rows = []
+    with thread_counts(installed(()), threads):
+        for cell in _kinds(only, quick):
+            times = measure(_tiny_calls(cell), effort, keep=("ours", "ours with"))
+            row: dict[str, Any] = {"op": cell.op.short, "dtype": cell.element.name}
+            line = f"{cell.op.short} {cell.element.name:<10}"
+            for suffix, width in (("", 9), (" with", 22)):
+                own = times[f"ours{suffix}"]
+                to_max, to_reduce = own / times[f"max{suffix}"], own / times[f"reduce{suffix}"]
+                key = suffix.strip() and "keywords_"
+                row |= {f"{key}seconds": own, f"{key}max": to_max, f"{key}reduce": to_reduce}
+                line += f"{seconds_text(own):>{width}}{to_max:>9.3f}{to_reduce:>9.3f}"
+            row["over"] = (
+                max(row["max"], row["keywords_max"]) > MAX_LIMIT
+                or max(row["reduce"], row["keywords_reduce"]) > REDUCE_LIMIT
+            )
+            say(line + "  OVER" * row["over"])
+            rows.append(row)
+    _say_over(say, rows)
+    return rows
+
+
+def _tiny_calls(cell: Cell) -> dict[str, Call]:
+    op = cell.op
+    ufunc = {"max": np.maximum, "min": np.minimum, "sum": np.add}[op.short]
+    names = {
+        "x": make(cell),
+        "ours": getattr(reducekit, op.function),
+        "reduce": ufunc.reduce,
+        "function": getattr(np, op.short),
+    }
+    more = f", opset={schema.NEWEST_OPSET}" if cell.strict else ", strict=False"
+    return {
+        "ours": Call("ours(x)" if cell.strict else "ours(x, strict=False)", names),
+        "ours with": Call(f"ours(x, axes=[0], keepdims=True{more})", names),
+        "max": Call("function(x)", names),
+        "max with": Call("function(x, axis=0, keepdims=True)", names),
+        "reduce": Call("reduce(x)", names),
+        "reduce with": Call("reduce(x, axis=0, keepdims=True)", names),
+    }
+
+
+def linear(say: Say, *, quick: bool = False, threads: int = 1, only: Sequence[str] = ()) -> Rows:
+    """Time per element at 1e8 elements, over that at 1e7.
+
+    The plain reading loop is shown beside it: where the smaller array is in cache
+    and the larger is not, it grows too, and such cells are marked, not counted.
+    """
+    effort = Effort(0.0, 5, 0.4) if quick else Effort(0.0, 15, 2.0)
+    cache = machine.describe()["last_cache"] or 0
+    say(
+        f"time per element at 1e8 over that at 1e7, at most {GROWTH_LIMIT}, "
+        "and the same of a reading loop"
+    )
+    rows: Rows = []
+    ours, reader = installed(())[0], Reader()
+    default = ("max float32", "sum float32", "max float16", "sum float64", "max int64")
+    with thread_counts([ours], threads):
+        for case in GROWING_CASES[: 3 if quick else None]:
+            for kind in _kinds(only, quick, default[: 2 if quick else None]):
+                per, plain = [], []
+                larger = replace(case, shape=(10 * case.shape[0], *case.shape[1:]))
+                pair = [replace(kind, case=each) for each in (case, larger)]
+                calls: dict[str, Call] = {}
+                for cell in pair:
+                    calls[cell.name] = _call(ours, Problem(cell, make(cell), threads))
+                    reads, scale = reader.calls(cell.case.memory(cell.element))
+                    calls |= {f"{cell.name} {name}": call for name, call in reads.items()}
+                times = measure(calls, effort, keep=tuple(calls))
+                for cell in pair:
+                    per.append(times[cell.name] / cell.case.elements)
+                    reading = [times[f"{cell.name} {name}"] for name in reads]
+                    plain.append(min(reading) * scale / cell.case.elements)
+                growth = per[1] / per[0]
+                cached = case.memory(kind.element) <= 2 * cache
+                row: dict[str, Any] = {
+                    "name": pair[0].name,
+                    "seconds_per_element": per,
+                    "growth": growth,
+                    "reading_growth": plain[1] / plain[0],
+                    "cached": cached,
+                    "over": growth > GROWTH_LIMIT and not cached,
+                }
+                say(
+                    f"{row['name']:<46}{growth:>6.2f}  reading {row['reading_growth']:.2f}"
+                    + "  (1e7 are partly in cache)" * cached
+                    + "  OVER" * row["over"]
+                )
+                rows.append(row)
+    _say_over(say, rows)
+    return rows
+
+
+def memory(say: Say, *, quick: bool = False, threads: int = 1, only: Sequence[str] = ()) -> Rows:
+    """The most memory that a call takes beyond its result, each in a process of its own.
+
+    ``resident`` is what the system counted (VmHWM, on Linux alone), code that is
+    loaded at the first call included; ``traced`` is what Python's allocators gave.
+    """
+    say(f"peak memory beyond the result, at most {bytes_text(MEMORY_LIMIT)}")
+    say(f"{'':<48}{'resident':>11}{'traced':>11}{'time':>10}")
+    rows: Rows = []
+    for case in MEMORY_CASES:
+        if quick and not case.quick:
+            continue
+        for dtype in ("float32", "float16", "int64")[: 1 if quick else None]:
+            for op in ("max", "sum"):
+                cell = Cell(schema.operator(op), by_name(dtype), case)
+                if only and not any(matches(cell.name, text) for text in only):
+                    continue
+                row: dict[str, Any] = {
+                    "name": cell.name,
+                    **json.loads(_child("peak", cell, str(threads))),
+                }
+                counted = [row[key] for key in ("resident", "traced") if row[key] is not None]
+                row["over"] = max(counted) > MEMORY_LIMIT
+                say(
+                    f"{cell.name:<48}{_bytes(row['resident']):>11}{_bytes(row['traced']):>11}"
+                    f"{seconds_text(row['seconds']):>10}" + "  OVER" * row["over"]
+                )
+                rows.append(row)
+    _say_over(say, rows)
+    return rows
+
+
+def threads(say: Say, *, quick: bool = False, threads: int = 2, only: Sequence[str] = ()) -> Rows:
+    """Arrays of 1e6 elements and more on several threads, against PyTorch and one thread."""
+    set_threads = getattr(reducekit, "set_num_threads", None)
+    contenders = installed(("torch",))
+    chosen = [cell for cell in cells(quick=quick, only=only) if cell.case.elements >= LARGE]
+    say(f"{threads} threads: reducekit, its gain over one thread, and torch / reducekit")
+    if set_threads is None:
+        say("reducekit has no threads in this build: its times are those of one")
+    rows: Rows = []
+    with warnings.catch_warnings(), thread_counts(contenders, threads):
+        warnings.simplefilter("ignore")
+        for cell in chosen:
+            row = _threads_row(cell, contenders, threads, QUICK if quick else FULL, set_threads)
+            say(
+                f"{cell.name:<46}{seconds_text(row['seconds'][OURS]):>9}"
+                f"{row['gain']:>7.2f} x   torch {ratio_text(row['ratio']):>5} x"
+                + "  BEHIND"
+                * row["over"]
+            )
+            rows.append(row)
+    ratios = [row["ratio"] for row in rows if row["ratio"] is not None]
+    if ratios:
+        mean = float(np.exp(np.mean(np.log(ratios))))
+        say(f"torch / reducekit: worst {ratio_text(min(ratios))}, mean {ratio_text(mean)}")
+    _say_over(say, rows)
+    return rows
+
+
+def _threads_row(
+    cell: Cell,
+    contenders: list[Contender],
+    threads: int,
+    effort: Effort,
+    set_threads: Callable[[int], object] | None,
+) -> dict[str, Any]:
+    problem = Problem(cell, make(cell), threads)
+    ours = _call(contenders[0], problem)
+    calls = {OURS: ours, "one thread": ours}
+    if set_threads is not None:
+        calls[OURS] = replace(ours, before=lambda: set_threads(threads))
+        calls["one thread"] = replace(ours, before=lambda: set_threads(1))
+    for peer in contenders[1:]:
+        try:
+            call = peer.prepare(problem)
+            if call is not None:
+                call.answer()
+                calls[peer.name] = call
+        except Exception:  # noqa: BLE001 - it has no such reduction
+            pass
+    times = measure(calls, effort, keep=(OURS, "one thread"))
+    ratio = times["torch"] / times[OURS] if "torch" in times else None
+    return {
+        "name": cell.name,
+        "seconds": times,
+        "gain": times["one thread"] / times[OURS],
+        "ratio": ratio,
+        "over": ratio is not None and ratio < 1,
+    }
+
+
+def callgrind(say: Say, only: Sequence[str]) -> Rows:
+    """Instructions of one call, as valgrind counts them: no noise, but no memory either.
+
+    The same program runs with one call and with more, and only the calls and the loop
+    around them are counted; the difference is that of the calls alone.
+
+    Raises
+    ------
+    ArgumentError
+        If valgrind is not installed, or the texts do not mean one to eight cells.
+    """
+    if shutil.which("valgrind") is None:
+        raise ArgumentError("bench: valgrind is not installed; apt-get install valgrind, or alike")
+    chosen = list(cells(only=only))
+    if not 1 <= len(chosen) <= 8:
+        raise ArgumentError(
+            f"bench: callgrind={' or '.join(only)!r} means {len(chosen)} cells; name one to eight, "
+            "as in 'max float32 1e5 all'"
+        )
+    say(f"{'instructions':<46}{'a call':>14}{'an element':>12}{'numpy':>14}{'numpy / own':>13}")
+    rows: Rows = []
+    for cell in chosen:
+        more = 100 if cell.case.elements <= 10_000 else 4
+        row: dict[str, Any] = {"name": cell.name}
+        for who in (OURS, "numpy"):
+            few, many = (_instructions(cell, who, count) for count in (1, 1 + more))
+            row[who] = (many - few) / more
+        say(
+            f"{cell.name:<46}{row[OURS]:>14,.0f}{row[OURS] / cell.case.elements:>12.3f}"
+            f"{row['numpy']:>14,.0f}{row['numpy'] / row[OURS]:>13.2f}"
+        )
+        rows.append(row)
+    return rows
+
+
+def _instructions(cell: Cell, who: str, calls: int) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "log")
+        tool = [
+            "valgrind", "--tool=callgrind", f"--log-file={log}",
+            f"--callgrind-out-file={Path(folder, 'out')}",
+            # What qsort does its work in, which valgrind knows by name.
+            "--collect-atstart=no", "--toggle-collect=*qsort_r",
+        ]  # fmt: skip
+        _child("calls", cell, who, str(calls), tool=tool)
+        text = log.read_text(encoding="utf-8", errors="replace")
+    found = re.search(r"Collected : (\d+)", text)
+    if found is None or not int(found[1]):
+        raise ArgumentError(f"bench: valgrind counted nothing; it said: {text[-300:]}")
+    return int(found[1])
+
+
+def _call(contender: Contender, problem: Problem) -> Call:
+    call = contender.prepare(problem)
+    assert call is not None
+    return call
+
+
+def _child(what: str, cell: Cell, *words: str, tool: Sequence[str] = ()) -> str:
+    """What a process of its own says about a cell."""
+    command = [
+        *tool, sys.executable, "-m", f"{__package__}.child", what, cell.op.short,
+        cell.element.name, json.dumps(asdict(cell.case)), *words,
+    ]  # fmt: skip
+    found = Path(reducekit.__file__).parent.parent
+    path = os.pathsep.join([str(found), *filter(None, [os.environ.get("PYTHONPATH")])])
+    # Sets in a fixed order, so that two processes differ in nothing but what is measured.
+    environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
+        raise ArgumentError(f"bench: the process that measures {cell.name} failed: {last[0]}")
+    return done.stdout
+
+
+def _bytes(count: int | None) -> str:
+    return "-" if count is None else bytes_text(count)
+
+
+def _say_over(say: Say, rows: Rows) -> None:
+    say(f"over the limit: {sum(row['over'] for row in rows)} of {len(rows)}")
+
+
+MEASURES: dict[str, Callable[..., Rows]] = {
+    "tiny": tiny,
+    "linear": linear,
+    "memory": memory,
+    "threads": threads,
+}

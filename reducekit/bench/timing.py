@@ -1,0 +1,96 @@
+"""Times of several calls that are compared with each other.
+
+Design. Noise only ever adds time, and it comes in spells. So the contenders take
+turns, in an order that is drawn anew each round, and the least time of each counts.
+Who is far behind after the first look sits the rounds out: more care cannot make it
+the best, and it would cost most of the run.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+import timeit
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .contenders import Call
+
+__all__ = ["FULL", "QUICK", "Effort", "measure"]
+
+_HOPELESS = 4.0
+# What was read by others in between is brought back first, unless no cache could hold it.
+_WARM = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to measure: seconds in a batch of calls, rounds, seconds for all rounds."""
+
+    batch: float
+    rounds: int
+    budget: float
+
+
+QUICK = Effort(batch=0.0005, rounds=8, budget=0.3)
+FULL = Effort(batch=0.002, rounds=15, budget=2.5)
+
+
+def measure(
+    calls: Mapping[str, Call], effort: Effort, *, seed: int = 0, keep: tuple[str, ...] = ()
+) -> dict[str, float]:
+    """The least seconds that each call took.
+
+    Parameters
+    ----------
+    calls : mapping of str to Call
+        What is compared.
+    effort : Effort
+        How long.
+    seed : int, default 0
+        Of the order of turns.
+    keep : tuple of str, optional
+        Who is timed to the end even if it is far behind.
+
+    Returns
+    -------
+    dict of str to float
+
+    Examples
+    --------
+    >>> from reducekit.bench.contenders import Call
+    >>> times = measure({"a": Call("sum(x)", {"x": [1, 2]})}, QUICK)
+    >>> 0 < times["a"] < 1
+    True
+    """
+    order = random.Random(seed)
+    timers = {
+        name: timeit.Timer(call.statement, globals=call.names) for name, call in calls.items()
+    }
+    best: dict[str, float] = {}
+    numbers: dict[str, int] = {}
+    for name, timer in timers.items():
+        _prepare(calls[name])
+        first = timer.timeit(1)
+        second = min(first, timer.timeit(1)) if first < effort.budget else first
+        numbers[name] = max(1, min(100_000, int(effort.batch / max(second, 1e-7))))
+        best[name] = timer.timeit(numbers[name]) / numbers[name] if numbers[name] > 1 else second
+        numbers[name] = max(1, min(100_000, int(effort.batch / best[name])))
+    limit = _HOPELESS * min(best.values(), default=0.0)
+    running = [name for name in timers if name in keep or best[name] <= limit]
+    start = time.perf_counter()
+    for turn in range(effort.rounds):
+        if turn >= 3 and time.perf_counter() - start > effort.budget:
+            break
+        order.shuffle(running)
+        for name in running:
+            _prepare(calls[name])
+            if numbers[name] < 20 and best[name] < _WARM:
+                timers[name].timeit(1)
+            best[name] = min(best[name], timers[name].timeit(numbers[name]) / numbers[name])
+    return best
+
+
+def _prepare(call: Call) -> None:
+    if call.before is not None:
+        call.before()
