@@ -901,19 +901,25 @@ cdef inline void narrow_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
 
 cdef inline void gather_evidence(const narrow_t* x, Py_ssize_t count,
                                  uint32_t* peak, uint32_t* least) noexcept nogil:
-    """The largest magnitude, and the smallest but zero less one, of all elements."""
+    """The largest magnitude, and the smallest but zero less one, of all finite elements.
+
+    An output with an element that is not finite needs no bound, but its neighbours do.
+    """
     cdef uint32_t m4, high4 = peak[0], low4 = least[0]
     cdef uint16_t m2, high2 = 0, low2 = 0xffff
+    cdef uint16_t infinity = 0x7f80 if narrow_t is brain_t else 0x7c00
     cdef Py_ssize_t i
     if narrow_t is float:
         for i in range(count):
             m4 = rk_bits32(x[i]) & 0x7fffffff
+            m4 = m4 if m4 < 0x7f800000 else 0
             high4 = m4 if m4 > high4 else high4
             m4 = m4 - 1                          # zeros become the largest
             low4 = m4 if m4 < low4 else low4
     else:
         for i in range(count):
             m2 = <uint16_t>x[i] & 0x7fff
+            m2 = m2 if m2 < infinity else 0
             high2 = m2 if m2 > high2 else high2
             m2 = m2 - 1
             low2 = m2 if m2 < low2 else low2
@@ -1028,7 +1034,7 @@ cdef inline void narrow_block(const narrow_t* x, Py_ssize_t count, double* lane,
         for k in range(size, blocks * 128):
             wide[k] = -0.0
         # 8 bits each; the sum of four has two more above the largest.
-        if (high >> 23) + 2 + 8 <= (low + 1 >> 23 & 0x1ff) + 24 and high < 0x7f800000:
+        if (high >> 23) + 2 + 8 <= (low + 1 >> 23 & 0x1ff) + 24:
             for n in range(blocks):
                 for k in range(32):
                     lane[k] += ((wide[n * 128 + k] + wide[n * 128 + 32 + k])
