@@ -14,6 +14,7 @@ except ModuleNotFoundError as error:  # the source folder, without a build
     ) from error
 
 from . import schema
+from ._accumulator import Accumulator
 from ._engine import reduce_max, reduce_min, reduce_sum
 from ._rules import get_default_opset, opset, set_default_opset
 from .errors import ArgumentError, AxesError, DTypeError, OpsetError, ReduceError
@@ -26,6 +27,7 @@ except PackageNotFoundError:  # used from a checkout that was never installed
     __version__ = "0+unknown"
 
 __all__ = [
+    "Accumulator",
     "ArgumentError",
     "AxesError",
     "DTypeError",

@@ -29,7 +29,7 @@ LAYERS = [
     ["_sums"],
     ["_walk"],
     ["_engine"],
-    ["explain", "reference", "accumulator"],
+    ["explain", "reference", "_accumulator"],
     ["tensor", "atb"],
     ["__init__"],
     ["_files", "_pieces", "testing", "plot"],

@@ -1,0 +1,749 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+# cython: freethreading_compatible=True
+"""Sums that are taken in pieces without losing a bit: one at a time, or many at once.
+
+Design. Two error-free additions carry the sum of a run of doubles as two numbers, and
+a third collects what the second addition could not hold. Where the third is zero, the
+pair *is* the sum; common data always gets through. Where it is not, the elements go
+into the fixed-point accumulator of `_sums`, which holds anything.
+
+`Accumulator` keeps one fixed-point number. A distributed sum over axes has a sum for
+each output, for which 70 words each are too many: there a partial sum is a short column
+of doubles whose exact sum is meant, two for nearly all data. Columns of several pieces
+are stacked and summed by the same code, so merging is no other operation than adding.
+-0.0 is the neutral element in both.
+"""
+
+cimport cython
+cimport numpy as cnp
+from libc.math cimport fabs
+from libc.stdint cimport int64_t, uint16_t, uint64_t
+from libc.string cimport memcpy
+
+import operator
+
+import numpy as np
+
+from ._sums cimport CHUNKS, exact_add, exact_clear, exact_merge, exact_round, exact_t
+
+from . import _engine, _inputs, _refusals
+from .dtypes import ELEMENT_TYPES, by_name, element_type
+from .errors import ArgumentError, DTypeError
+
+cnp.import_array()
+
+cdef extern from "_kernels/bits.h":
+    double rk_double(uint64_t) noexcept nogil
+    uint64_t rk_bits64(double) noexcept nogil
+    float rk_half_to_float(uint16_t) noexcept nogil
+    float rk_brain_to_float(uint16_t) noexcept nogil
+    uint16_t rk_double_to_half(double) noexcept nogil
+    uint16_t rk_double_to_brain(double) noexcept nogil
+
+cdef enum:
+    # Positions in dtypes.ELEMENT_TYPES.
+    FLOAT16 = 9
+    BFLOAT16 = 10
+    FLOAT32 = 11
+    FLOAT64 = 12
+    LANES = 16
+    BLOCK = 2048                # elements that are proved together: in the first cache as doubles
+    PIECE = 65536               # elements copied at a time where they do not lie as they should
+    WIDE = 1024                 # outputs whose sums stay in the first cache
+    KEEP_GIL = 4096
+
+VERSION = 1
+"""The version of the pickled state."""
+
+cdef double LARGEST = rk_double(<uint64_t>0x7fefffffffffffffULL)
+
+
+cdef inline void add_to(double x, double* high, double* low, double* lost) noexcept nogil:
+    """Add without error to a pair of numbers; what that cannot hold, to the third in size."""
+    cdef double s, t, e
+    s = high[0] + x
+    t = s - high[0]
+    e = (high[0] - (s - t)) + (x - t)
+    high[0] = s
+    s = low[0] + e
+    t = s - low[0]
+    lost[0] += fabs((low[0] - (s - t)) + (e - t))
+    low[0] = s
+
+
+cdef void add_run(const double* x, Py_ssize_t count, double* high, double* low,
+                  double* lost) noexcept nogil:
+    """Add a run to one sum, in lanes that a compiler makes vectors of."""
+    cdef double h[LANES]
+    cdef double l[LANES]
+    cdef double d[LANES]
+    cdef double s, t, e
+    cdef Py_ssize_t i, j
+    for j in range(LANES):
+        h[j] = -0.0
+        l[j] = -0.0
+        d[j] = 0.0
+    i = 0
+    while i + LANES <= count:
+        for j in range(LANES):
+            s = h[j] + x[i + j]
+            t = s - h[j]
+            e = (h[j] - (s - t)) + (x[i + j] - t)
+            h[j] = s
+            s = l[j] + e
+            t = s - l[j]
+            d[j] += fabs((l[j] - (s - t)) + (e - t))
+            l[j] = s
+        i += LANES
+    if i:
+        for j in range(LANES):
+            add_to(h[j], high, low, lost)
+            # A low part of zero may be -0.0 or +0.0, which says nothing of the elements.
+            if l[j] != 0:
+                add_to(l[j], high, low, lost)
+            lost[0] += d[j]
+    while i < count:
+        add_to(x[i], high, low, lost)
+        i += 1
+
+
+cdef void add_rows(const double* x, Py_ssize_t count, double* high, double* low,
+                   double* lost) noexcept nogil:
+    """Add a row to as many sums as it has elements."""
+    cdef double s, t, e
+    cdef Py_ssize_t i
+    for i in range(count):
+        s = high[i] + x[i]
+        t = s - high[i]
+        e = (high[i] - (s - t)) + (x[i] - t)
+        high[i] = s
+        s = low[i] + e
+        t = s - low[i]
+        lost[i] += fabs((low[i] - (s - t)) + (e - t))
+        low[i] = s
+
+
+cdef const double* doubles(int kind, const char* data, Py_ssize_t stride, Py_ssize_t count,
+                           double* block) noexcept nogil:
+    """At most BLOCK elements as doubles side by side: themselves if they are."""
+    cdef Py_ssize_t i
+    if kind == FLOAT64:
+        if stride == 8:
+            return <const double*>data
+        for i in range(count):
+            block[i] = (<const double*>(data + i * stride))[0]
+    elif kind == FLOAT32:
+        if stride == 4:
+            for i in range(count):
+                block[i] = (<const float*>data)[i]
+        else:
+            for i in range(count):
+                block[i] = (<const float*>(data + i * stride))[0]
+    elif kind == FLOAT16:
+        for i in range(count):
+            block[i] = rk_half_to_float((<const uint16_t*>(data + i * stride))[0])
+    else:
+        for i in range(count):
+            block[i] = rk_brain_to_float((<const uint16_t*>(data + i * stride))[0])
+    return block
+
+
+cdef void accumulate(exact_t* acc, int kind, const char* data, Py_ssize_t count) noexcept nogil:
+    """Add native, aligned, contiguous elements of a float type."""
+    cdef double block[BLOCK]
+    cdef double sums[3]
+    cdef const double* x
+    cdef Py_ssize_t start = 0, size
+    cdef Py_ssize_t itemsize = 8 if kind == FLOAT64 else 4 if kind == FLOAT32 else 2
+    while start < count:
+        size = count - start if count - start < BLOCK else BLOCK
+        x = doubles(kind, data + start * itemsize, itemsize, size, block)
+        sums[0] = -0.0
+        sums[1] = -0.0
+        sums[2] = 0.0
+        if size >= 8:
+            add_run(x, size, &sums[0], &sums[1], &sums[2])
+            if sums[1] == 0:
+                sums[1] = -0.0
+        if size < 8 or sums[2] != 0:        # NaN is not 0 either
+            exact_add(acc, FLOAT64, x, size)
+        else:
+            exact_add(acc, FLOAT64, sums, 2)
+        start += size
+
+
+cdef int kind_of(cnp.ndarray x) except -1:
+    return ELEMENT_TYPES.index(element_type(x.dtype))
+
+
+def _pieces(cnp.ndarray x):
+    """The elements in the order of memory, in pieces that lie as kernels want them."""
+    if x.size == 0:
+        return
+    dtype = x.dtype
+    if not (dtype.isnative and x.flags.aligned and (x.flags.c_contiguous or x.flags.f_contiguous)):
+        yield from np.nditer(
+            [x], ["external_loop", "buffered", "growinner"],
+            [["readonly", "aligned", "contig", "nbo"]],
+            op_dtypes=[dtype.newbyteorder("=")], casting="equiv", buffersize=PIECE,
+        )
+        return
+    yield x.reshape(-1, order="C" if x.flags.c_contiguous else "F")
+
+
+cdef int add_array(exact_t* acc, cnp.ndarray x) except -1:
+    cdef int kind = kind_of(x)
+    cdef cnp.ndarray piece
+    cdef const char* data
+    cdef Py_ssize_t count
+    for piece in _pieces(x):
+        data = cnp.PyArray_BYTES(piece)
+        count = cnp.PyArray_SIZE(piece)
+        if count < KEEP_GIL:
+            accumulate(acc, kind, data, count)
+        else:
+            with nogil:
+                accumulate(acc, kind, data, count)
+    return 0
+
+
+cdef object whole_of(exact_t* acc):
+    """The finite part as an integer, in units of 2^-1074."""
+    whole = 0
+    cdef int i
+    for i in range(CHUNKS - 1, -1, -1):
+        whole = (whole << 32) + acc.chunk[i]
+    return whole
+
+
+cdef list column_of(exact_t* acc):
+    """Doubles whose exact sum is the accumulated one. The accumulator is used up."""
+    cdef double part, minus
+    column = []
+    while True:
+        exact_round(acc, FLOAT64, &part)
+        if part != part or acc.plus or acc.minus:
+            return [part]
+        if part == 0:
+            return column or [part if acc.any else -0.0]
+        if fabs(part) > LARGEST:
+            part = LARGEST if part > 0 else -LARGEST
+        column.append(part)
+        minus = -part
+        exact_add(acc, FLOAT64, &minus, 1)
+
+
+cdef int fold(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost,
+              tuple reduced) except -1:
+    """Add the elements to the sums of their outputs, in whatever order memory likes."""
+    cdef int kind, axis
+    cdef cnp.PyArrayObject* operands[4]
+    cdef cnp.npy_uint32 flags[4]
+    cdef cnp.NpyIter* it
+    cdef cnp.NpyIter_IterNextFunc advance
+    cdef char** data
+    cdef cnp.npy_intp* strides
+    cdef cnp.npy_intp* size
+    cdef cnp.npy_intp start, count, done
+    cdef double block[BLOCK]
+    cdef const double* row
+    cdef Py_ssize_t i
+    if x.size == 0:
+        return 0
+    if not (x.dtype.isnative and x.flags.aligned):
+        if x.size > PIECE:
+            axis = int(np.argmax(np.shape(x)))
+            split(x, high, low, lost, reduced, axis, max(1, x.shape[axis] * PIECE // x.size))
+            return 0
+        x = x.astype(x.dtype.newbyteorder("="))
+    # Outputs that do not fit in the cache would be fetched anew for each row.
+    axis = -1
+    for i in range(x.ndim):
+        if x.shape[i] > 1 and x.strides[i] and (
+                axis < 0 or abs(x.strides[i]) < abs(x.strides[axis])):
+            axis = i
+    if axis >= 0 and axis not in reduced and x.shape[axis] > 2 * WIDE and high.size < x.size:
+        split(x, high, low, lost, reduced, axis, WIDE)
+        return 0
+
+    kind = kind_of(x)
+    operands[0] = <cnp.PyArrayObject*>x
+    operands[1] = <cnp.PyArrayObject*>high
+    operands[2] = <cnp.PyArrayObject*>low
+    operands[3] = <cnp.PyArrayObject*>lost
+    flags[0] = cnp.NPY_ITER_READONLY
+    flags[1] = flags[2] = flags[3] = cnp.NPY_ITER_READWRITE
+    it = cnp.NpyIter_MultiNew(4, operands, cnp.NPY_ITER_EXTERNAL_LOOP | cnp.NPY_ITER_REDUCE_OK,
+                              cnp.NPY_KEEPORDER, cnp.NPY_NO_CASTING, flags, NULL)
+    try:
+        advance = cnp.NpyIter_GetIterNext(it, NULL)
+        data = cnp.NpyIter_GetDataPtrArray(it)
+        strides = cnp.NpyIter_GetInnerStrideArray(it)
+        size = cnp.NpyIter_GetInnerLoopSizePtr(it)
+        with nogil:
+            while True:
+                start = 0
+                count = size[0]
+                while start < count:
+                    done = count - start if count - start < BLOCK else BLOCK
+                    row = doubles(kind, data[0] + start * strides[0], strides[0], done, block)
+                    if strides[1] == 0:
+                        add_run(row, done, <double*>data[1], <double*>data[2], <double*>data[3])
+                    elif strides[1] == 8 and strides[2] == 8 and strides[3] == 8:
+                        add_rows(row, done, <double*>data[1] + start, <double*>data[2] + start,
+                                 <double*>data[3] + start)
+                    else:
+                        for i in range(done):
+                            add_to(row[i], <double*>(data[1] + (start + i) * strides[1]),
+                                   <double*>(data[2] + (start + i) * strides[2]),
+                                   <double*>(data[3] + (start + i) * strides[3]))
+                    start += done
+                if not advance(it):
+                    break
+    finally:
+        cnp.NpyIter_Deallocate(it)
+    return 0
+
+
+cdef int split(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost,
+               tuple reduced, int axis, Py_ssize_t step) except -1:
+    before = (slice(None),) * axis
+    for start in range(0, x.shape[axis], step):
+        part = (*before, slice(start, start + step))
+        outputs = () if axis in reduced else part
+        fold(x[part], high[outputs], low[outputs], lost[outputs], reduced)
+    return 0
+
+
+def partial_sums(cnp.ndarray x, tuple reduced):
+    """Sums over axes as columns of doubles, whose exact sums are meant.
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+        Of a float type, laid out in any way.
+    reduced : tuple of int
+        The axes, from 0 up.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64, of the shape of ``x`` with reduced axes of size 1, behind a first axis
+        along which the parts of each sum lie: one or two of them unless the data
+        spans a range of more than about 100 bits.
+
+    Notes
+    -----
+    Stacked along the first axis, partial sums of several arrays are an array whose
+    partial sums over that axis are those of all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.float32([[1e8, 1.0, -1e8, 1e-30], [1.0, 2.0, 3.0, 4.0]])
+    >>> partial_sums(x, (1,))[:, :, 0].tolist()
+    [[1.0, 10.0], [1.0000000031710769e-30, -0.0]]
+    """
+    shape = tuple([1 if axis in reduced else size for axis, size in enumerate(np.shape(x))])
+    sums = np.full((2, *shape), -0.0)
+    lost = np.zeros(shape)
+    high, low = sums
+    fold(x, high, low, lost, reduced)
+
+    low[low == 0] = -0.0
+    wrong = ~(lost == 0)        # NaN is wrong too
+    if not wrong.any():
+        return sums if (low != 0).any() else sums[:1]
+    if not np.isfinite(high).all():
+        # What is not finite may be so by the order alone.
+        special = special_sums(x, shape, reduced)
+        known = special != 0
+        high[known] = special[known]
+        low[known] = -0.0
+        wrong &= ~known
+    columns = {}
+    for at in map(tuple, np.argwhere(wrong).tolist()):
+        columns[at] = column_at(x, at, reduced)
+    most = max(2, max(map(len, columns.values()), default=0))
+    if most > 2:
+        sums = np.concatenate([sums, np.full((most - 2, *shape), -0.0)])
+    for at, column in columns.items():
+        sums[(slice(None), *at)] = column + [-0.0] * (most - len(column))
+    return sums
+
+
+cdef object special_sums(cnp.ndarray x, tuple shape, tuple reduced):
+    """The sums over the infinities and NaN alone."""
+    sums = np.zeros(shape)
+    step = max(1, PIECE // max(1, x.size // max(1, len(x))))
+    with np.errstate(invalid="ignore"):
+        for start in range(0, len(x), step):
+            part = x[start:start + step]
+            part = part.astype(np.float64)
+            part[np.isfinite(part)] = 0
+            part = part.sum(axis=reduced, keepdims=True)
+            outputs = ... if 0 in reduced else slice(start, start + step)
+            sums[outputs] += part
+    return sums
+
+
+cdef list column_at(cnp.ndarray x, tuple at, tuple reduced):
+    """The sum at one place of the result, by the accumulator."""
+    cdef exact_t acc
+    exact_clear(&acc)
+    index = tuple([slice(None) if axis in reduced else place for axis, place in enumerate(at)])
+    add_array(&acc, x[(*index, ...)])
+    return column_of(&acc)
+
+
+cdef inline double to_odd(double high, double low) noexcept nogil:
+    """The sum of two doubles, rounded so that rounding it again to a shorter type is right.
+
+    Where the sum is no double, the last bit of the neighbour nearer to zero is set: it
+    then lies on no boundary of the shorter type, and on the right side of all.
+    """
+    cdef double s = high + low
+    cdef double t = s - high
+    cdef double e = (high - (s - t)) + (low - t)
+    cdef uint64_t bits
+    if e == 0 or e != e:
+        return s
+    bits = rk_bits64(s)
+    if (e < 0) != (s < 0):
+        bits -= 1
+    return rk_double(bits | 1)
+
+
+def round_sums(cnp.ndarray parts, dtype):
+    """The sums that the columns mean, each rounded once.
+
+    Parameters
+    ----------
+    parts : numpy.ndarray
+        As :func:`partial_sums` gives it.
+    dtype : numpy.dtype
+        The float type to round to.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of the shape of ``parts`` without the first axis.
+    """
+    cdef Py_ssize_t i, j, outputs, count = parts.shape[0]
+    cdef int kind = ELEMENT_TYPES.index(element_type(dtype))
+    cdef cnp.ndarray result = np.empty(np.shape(parts)[1:], ELEMENT_TYPES[kind].numpy_dtype)
+    cdef cnp.ndarray table
+    cdef const double* x
+    cdef char* out = cnp.PyArray_BYTES(result)
+    cdef double s
+    cdef exact_t acc
+    cdef Py_ssize_t itemsize = result.dtype.itemsize
+    table = np.ascontiguousarray(parts)
+    x = <const double*>cnp.PyArray_BYTES(table)
+    outputs = result.size
+    with nogil:
+        for i in range(outputs):
+            if count > 2:
+                exact_clear(&acc)
+                for j in range(count):
+                    exact_add(&acc, FLOAT64, &x[j * outputs + i], 1)
+                exact_round(&acc, kind, out + i * itemsize)
+                continue
+            s = x[i]
+            if count == 2:
+                s = s + x[outputs + i] if kind == FLOAT64 else to_odd(s, x[outputs + i])
+            if kind == FLOAT64:
+                (<double*>out)[i] = s
+            elif kind == FLOAT32:
+                (<float*>out)[i] = <float>s
+            elif kind == FLOAT16:
+                (<uint16_t*>out)[i] = rk_double_to_half(s)
+            else:
+                (<uint16_t*>out)[i] = rk_double_to_brain(s)
+    return result
+
+
+@cython.final
+cdef class Accumulator:
+    """A sum that is taken in pieces without losing a bit.
+
+    It holds the true sum of all elements that were added, as a number of fixed point
+    that is wide enough for every float (integers wrap in their own type, as in
+    :func:`reducekit.reduce_sum`). What ``round`` gives is that sum, rounded once: it
+    does not depend on the pieces, their order, or which were merged with which.
+
+    Parameters
+    ----------
+    dtype : dtype_like, default "float32"
+        The element type of the sum: any that :func:`reducekit.reduce_sum` takes.
+
+    Raises
+    ------
+    DTypeError
+        If elements of the type cannot be summed.
+
+    See Also
+    --------
+    reducekit.reduce_sum : The sum of an array in one call.
+
+    Notes
+    -----
+    An accumulator takes some 600 bytes, however much was added. It pickles (a few dozen
+    bytes), copies, and may be used by several threads: each call adds all of its
+    elements or none.
+
+    Examples
+    --------
+    The sum of a file, read in pieces:
+
+    >>> import numpy as np, reducekit as rk
+    >>> import tempfile, pathlib
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name, "data.bin")
+    >>> np.resize(np.float32([1e8, 1.0, -1e8]), 300_000).tofile(path)
+    >>> acc = rk.Accumulator("float32")
+    >>> with path.open("rb") as file:
+    ...     while piece := file.read(1 << 16):
+    ...         acc.add(np.frombuffer(piece, np.float32))
+    >>> acc
+    Accumulator(dtype=float32, count=300000, sum=100000.0)
+    >>> acc.round()
+    array(100000., dtype=float32)
+    >>> folder.cleanup()
+
+    Two halves, summed apart (in other threads, processes or machines) and merged:
+
+    >>> left, right = rk.Accumulator(), rk.Accumulator()
+    >>> left.add(np.float32([1e8, 1.0]))
+    >>> right.add(np.float32([-1e8, 1e-3]))
+    >>> left.merge(right)
+    >>> left.round()
+    array(1.001, dtype=float32)
+    """
+
+    cdef exact_t acc
+    cdef uint64_t wrapped          # the sum of integers, modulo 2^64
+    cdef int kind                  # position in ELEMENT_TYPES
+    cdef bint is_float
+    cdef object terms
+
+    def __init__(self, dtype="float32"):
+        row = element_type(dtype)
+        if row is None:
+            raise _refusals.dtype_never("Accumulator", np.dtype(dtype))
+        if row.kind == "bool":
+            raise _refusals.bool_sum("Accumulator")
+        self.kind = ELEMENT_TYPES.index(row)
+        self.is_float = row.kind == "float"
+        self.clear()
+
+    cdef void clear(self):
+        exact_clear(&self.acc)
+        self.wrapped = 0
+        self.terms = 0
+
+    @property
+    def dtype(self):
+        """The element type of the sum, a numpy.dtype."""
+        return ELEMENT_TYPES[self.kind].numpy_dtype
+
+    @property
+    def count(self):
+        """How many elements were added."""
+        return self.terms
+
+    def add(self, chunk):
+        """Add all elements of an array.
+
+        Parameters
+        ----------
+        chunk : array_like
+            Elements of any shape and layout: as :func:`reducekit.reduce_sum` reads
+            them. Their type is that of the sum, or one whose every value the
+            type of the sum holds: float32 may be added to a sum of float64.
+
+        Raises
+        ------
+        DTypeError
+            If the elements are of another type.
+        ArgumentError, TypeError
+            If elements are missing, or the chunk cannot be read as an array. The sum
+            stays as it was.
+
+        Examples
+        --------
+        >>> import numpy as np, reducekit as rk
+        >>> acc = rk.Accumulator("int8")
+        >>> acc.add(np.int8([100, 27, 1]))
+        >>> acc.round()
+        array(-128, dtype=int8)
+        """
+        cdef cnp.ndarray x = _inputs.as_array("Accumulator.add", chunk)
+        cdef exact_t sum_of_chunk
+        cdef uint64_t wrapped
+        row = element_type(x.dtype)
+        mine = ELEMENT_TYPES[self.kind]
+        if row is not mine and not fits(row, mine):
+            raise DTypeError(
+                f"Accumulator.add: the sum is of {mine.name}, which does not hold every {row.name}; "
+                f"cast the chunk to {mine.name}, or make the Accumulator for {row.name}"
+            )
+        # The GIL may be given up on the way: until all is added, nothing is.
+        if self.is_float:
+            exact_clear(&sum_of_chunk)
+            add_array(&sum_of_chunk, x)
+            with cython.critical_section(self):
+                exact_merge(&self.acc, &sum_of_chunk)
+                self.terms = self.terms + x.size
+            return
+        if row is mine:
+            wrapped = int(_engine.reduce_sum(x, keepdims=False, strict=False)) & (2**64 - 1)
+        else:
+            wrapped = wrapped_sum(x, mine.numpy_dtype)
+        with cython.critical_section(self):
+            self.wrapped += wrapped
+            self.terms = self.terms + x.size
+
+    def merge(self, other):
+        """Add all that another accumulator holds, which stays as it is.
+
+        Parameters
+        ----------
+        other : Accumulator
+            Of the same element type.
+
+        Raises
+        ------
+        TypeError
+            If it is no Accumulator.
+        DTypeError
+            If it is of another type.
+
+        Examples
+        --------
+        >>> import numpy as np, reducekit as rk
+        >>> acc, other = rk.Accumulator("float16"), rk.Accumulator("float16")
+        >>> acc.add(np.float16([60000, 60000]))
+        >>> other.add(np.float16([-60000]))
+        >>> acc.merge(other)
+        >>> acc.round()
+        array(6.e+04, dtype=float16)
+        """
+        cdef Accumulator second, held
+        if not isinstance(other, Accumulator):
+            raise TypeError(
+                f"Accumulator.merge: other has type {type(other).__name__}; "
+                "use an Accumulator, or add an array"
+            )
+        second = other
+        if second.kind != self.kind:
+            raise DTypeError(
+                f"Accumulator.merge: the sums are of {self.dtype.name} and {second.dtype.name}; "
+                "merge sums of one type"
+            )
+        held = second.copy()
+        with cython.critical_section(self):
+            exact_merge(&self.acc, &held.acc)
+            self.wrapped += held.wrapped
+            self.terms = self.terms + held.terms
+
+    def round(self):
+        """The sum, rounded once to the element type.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of rank 0. The accumulator stays as it is: more may be added.
+
+        Examples
+        --------
+        >>> import reducekit as rk
+        >>> rk.Accumulator("bfloat16").round()
+        array(0, dtype=bfloat16)
+        """
+        cdef cnp.ndarray result = np.empty((), self.dtype)
+        cdef Accumulator held = self.copy()
+        if held.is_float:
+            exact_round(&held.acc, held.kind, cnp.PyArray_BYTES(result))
+        else:
+            result[...] = np.uint64(held.wrapped).astype(result.dtype)
+        return result
+
+    def copy(self):
+        """An accumulator of its own with the same sum."""
+        cdef Accumulator twin = Accumulator(self.dtype)
+        with cython.critical_section(self):
+            memcpy(&twin.acc, &self.acc, sizeof(exact_t))
+            twin.wrapped = self.wrapped
+            twin.terms = self.terms
+        return twin
+
+    def __copy__(self):
+        return self.copy()
+
+    def __deepcopy__(self, memo):
+        return self.copy()
+
+    def __reduce__(self):
+        """The state is a version, the count, and the sum as integer * 2^exponent, or flags."""
+        cdef Accumulator held = self.copy()
+        whole, exponent, flags = int(held.wrapped), 0, 0
+        if held.is_float:
+            whole = whole_of(&held.acc)
+            exponent = (whole & -whole).bit_length() - 1 if whole else 0
+            whole >>= exponent
+            flags = (held.acc.nan | held.acc.plus << 1 | held.acc.minus << 2
+                     | held.acc.negative_zeros << 3 | held.acc.any << 4)
+        state = (VERSION, held.terms, whole, exponent, flags)
+        return Accumulator, (self.dtype.name,), state
+
+    def __setstate__(self, state):
+        version = state[0] if isinstance(state, tuple) and state else None
+        if version != VERSION:
+            raise ArgumentError(
+                f"Accumulator: a pickled state of version {version!r} is not known here; "
+                f"version {VERSION} is"
+            )
+        cdef int i
+        _, terms, whole, exponent, flags = state
+        terms, whole, exponent, flags = map(operator.index, (terms, whole, exponent, flags))
+        # Room for 2^40 additions of the largest double.
+        room = 2200 if self.is_float else 64
+        if (terms < 0 or exponent < 0 or not 0 <= flags < 32
+                or exponent + whole.bit_length() > room):
+            raise ArgumentError("Accumulator: the pickled state is damaged")
+        self.clear()
+        self.terms = terms
+        if not self.is_float:
+            self.wrapped = whole & (2**64 - 1)
+            return
+        whole <<= exponent
+        for i in range(CHUNKS - 1):
+            self.acc.chunk[i] = whole & 0xffffffff
+            whole >>= 32
+        self.acc.chunk[CHUNKS - 1] = whole
+        self.acc.nan, self.acc.plus, self.acc.minus = flags & 1, flags >> 1 & 1, flags >> 2 & 1
+        self.acc.negative_zeros, self.acc.any = flags >> 3 & 1, flags >> 4 & 1
+
+    def __sizeof__(self):
+        return sizeof(exact_t) + 64
+
+    def __repr__(self):
+        return f"Accumulator(dtype={self.dtype.name}, count={self.terms}, sum={self.round()!s})"
+
+
+cdef bint fits(narrow, wide):
+    """Whether every value of one type is one of the other, of the same kind."""
+    if (narrow.kind == "float") != (wide.kind == "float") or narrow.kind == "bool":
+        return False
+    return np.can_cast(narrow.numpy_dtype, wide.numpy_dtype, "safe")
+
+
+cdef object wrapped_sum(x, dtype):
+    """The sum of integers in a wider type, piece by piece."""
+    total = 0
+    for piece in _pieces(x):
+        for start in range(0, piece.size, PIECE):
+            part = piece[start:start + PIECE].astype(dtype)
+            total += int(_engine.reduce_sum(part, keepdims=False, strict=False))
+    return total & (2**64 - 1)
