@@ -24,9 +24,12 @@ import operator
 
 import numpy as np
 
+from cpython.pycapsule cimport PyCapsule_GetPointer
+
+from ._pairs.pairs cimport pairs_t
 from ._sums cimport CHUNKS, exact_add, exact_clear, exact_merge, exact_round, exact_t
 
-from . import _engine, _inputs, _refusals
+from . import _engine, _inputs, _pairs, _refusals
 from .dtypes import ELEMENT_TYPES, by_name, element_type
 from .errors import ArgumentError, DTypeError
 
@@ -46,8 +49,7 @@ cdef enum:
     BFLOAT16 = 10
     FLOAT32 = 11
     FLOAT64 = 12
-    LANES = 16
-    BLOCK = 2048                # elements that are proved together: in the first cache as doubles
+    BLOCK = 2048                # elements that are proved together, see _pairs
     PIECE = 65536               # elements copied at a time where they do not lie as they should
     WIDE = 1024                 # outputs whose sums stay in the first cache
     KEEP_GIL = 4096
@@ -55,121 +57,45 @@ cdef enum:
 VERSION = 1
 """The version of the pickled state."""
 
+cdef pairs_t* PAIRS = <pairs_t*>PyCapsule_GetPointer(_pairs.table(), "reducekit.pairs")
 cdef double LARGEST = rk_double(<uint64_t>0x7fefffffffffffffULL)
 
 
-cdef inline void add_to(double x, double* high, double* low, double* lost) noexcept nogil:
-    """Add without error to a pair of numbers; what that cannot hold, to the third in size."""
-    cdef double s, t, e
-    s = high[0] + x
-    t = s - high[0]
-    e = (high[0] - (s - t)) + (x - t)
-    high[0] = s
-    s = low[0] + e
-    t = s - low[0]
-    lost[0] += fabs((low[0] - (s - t)) + (e - t))
-    low[0] = s
-
-
-cdef void add_run(const double* x, Py_ssize_t count, double* high, double* low,
-                  double* lost) noexcept nogil:
-    """Add a run to one sum, in lanes that a compiler makes vectors of."""
-    cdef double h[LANES]
-    cdef double l[LANES]
-    cdef double d[LANES]
-    cdef double s, t, e
-    cdef Py_ssize_t i, j
-    for j in range(LANES):
-        h[j] = -0.0
-        l[j] = -0.0
-        d[j] = 0.0
-    i = 0
-    while i + LANES <= count:
-        for j in range(LANES):
-            s = h[j] + x[i + j]
-            t = s - h[j]
-            e = (h[j] - (s - t)) + (x[i + j] - t)
-            h[j] = s
-            s = l[j] + e
-            t = s - l[j]
-            d[j] += fabs((l[j] - (s - t)) + (e - t))
-            l[j] = s
-        i += LANES
-    if i:
-        for j in range(LANES):
-            add_to(h[j], high, low, lost)
-            # A low part of zero may be -0.0 or +0.0, which says nothing of the elements.
-            if l[j] != 0:
-                add_to(l[j], high, low, lost)
-            lost[0] += d[j]
-    while i < count:
-        add_to(x[i], high, low, lost)
-        i += 1
-
-
-cdef void add_rows(const double* x, Py_ssize_t count, double* high, double* low,
-                   double* lost) noexcept nogil:
-    """Add a row to as many sums as it has elements."""
-    cdef double s, t, e
-    cdef Py_ssize_t i
-    for i in range(count):
-        s = high[i] + x[i]
-        t = s - high[i]
-        e = (high[i] - (s - t)) + (x[i] - t)
-        high[i] = s
-        s = low[i] + e
-        t = s - low[i]
-        lost[i] += fabs((low[i] - (s - t)) + (e - t))
-        low[i] = s
-
-
-cdef const double* doubles(int kind, const char* data, Py_ssize_t stride, Py_ssize_t count,
-                           double* block) noexcept nogil:
-    """At most BLOCK elements as doubles side by side: themselves if they are."""
+cdef void gather(int kind, const char* data, Py_ssize_t stride, Py_ssize_t count,
+                 double* block) noexcept nogil:
+    """At most BLOCK elements as doubles side by side."""
     cdef Py_ssize_t i
     if kind == FLOAT64:
-        if stride == 8:
-            return <const double*>data
         for i in range(count):
             block[i] = (<const double*>(data + i * stride))[0]
     elif kind == FLOAT32:
-        if stride == 4:
-            for i in range(count):
-                block[i] = (<const float*>data)[i]
-        else:
-            for i in range(count):
-                block[i] = (<const float*>(data + i * stride))[0]
+        for i in range(count):
+            block[i] = (<const float*>(data + i * stride))[0]
     elif kind == FLOAT16:
         for i in range(count):
             block[i] = rk_half_to_float((<const uint16_t*>(data + i * stride))[0])
     else:
         for i in range(count):
             block[i] = rk_brain_to_float((<const uint16_t*>(data + i * stride))[0])
-    return block
 
 
 cdef void accumulate(exact_t* acc, int kind, const char* data, Py_ssize_t count) noexcept nogil:
     """Add native, aligned, contiguous elements of a float type."""
-    cdef double block[BLOCK]
-    cdef double sums[3]
-    cdef const double* x
-    cdef Py_ssize_t start = 0, size
+    cdef double sum[3]
+    cdef Py_ssize_t start, size
     cdef Py_ssize_t itemsize = 8 if kind == FLOAT64 else 4 if kind == FLOAT32 else 2
-    while start < count:
+    for start in range(0, count, 2048):
         size = count - start if count - start < BLOCK else BLOCK
-        x = doubles(kind, data + start * itemsize, itemsize, size, block)
-        sums[0] = -0.0
-        sums[1] = -0.0
-        sums[2] = 0.0
-        if size >= 8:
-            add_run(x, size, &sums[0], &sums[1], &sums[2])
-            if sums[1] == 0:
-                sums[1] = -0.0
-        if size < 8 or sums[2] != 0:        # NaN is not 0 either
-            exact_add(acc, FLOAT64, x, size)
+        sum[0] = -0.0
+        sum[1] = 0.0
+        sum[2] = 0.0
+        PAIRS.run[kind - FLOAT16](data + start * itemsize, size, sum)
+        if sum[2] == 0:
+            if sum[1] == 0:     # -0.0 is the zero that says nothing of the elements' signs
+                sum[1] = -0.0
+            exact_add(acc, FLOAT64, sum, 2)
         else:
-            exact_add(acc, FLOAT64, sums, 2)
-        start += size
+            exact_add(acc, kind, data + start * itemsize, size)
 
 
 cdef int kind_of(cnp.ndarray x) except -1:
@@ -236,7 +162,68 @@ cdef list column_of(exact_t* acc):
 cdef int fold(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost,
               tuple reduced) except -1:
     """Add the elements to the sums of their outputs, in whatever order memory likes."""
-    cdef int kind, axis
+    cdef Py_ssize_t columns, rows, stride
+    cdef int kind
+    cdef cnp.ndarray part, to_high, to_low, to_lost
+    if x.size == 0:
+        return 0
+    if not (x.dtype.isnative and x.flags.aligned):
+        if x.size > PIECE:
+            longest = int(np.argmax(np.shape(x)))
+            step = max(1, x.shape[longest] * PIECE // x.size)
+            for start in range(0, x.shape[longest], step):
+                part, to_high, to_low, to_lost = cut(x, high, low, lost, reduced, longest,
+                                                     start, start + step)
+                fold(part, to_high, to_low, to_lost, reduced)
+            return 0
+        x = x.astype(x.dtype.newbyteorder("="))
+    kind = kind_of(x)
+    # Columns that lie side by side, and rows of them that are added: one call does both.
+    order = sorted([axis for axis in range(x.ndim) if x.shape[axis] > 1 and x.strides[axis]],
+                   key=lambda axis: abs(x.strides[axis]))
+    down = [axis for axis in order if axis in reduced]
+    if (not order or order[0] in reduced or not down or x.strides[order[0]] != x.itemsize
+            or not high.flags.aligned or high.strides[order[0]] != 8):
+        walk(x, high, low, lost)
+        return 0
+    across = order[0]
+    columns = x.shape[across]
+    rows = x.shape[down[0]]
+    stride = x.strides[down[0]]
+    others = [axis for axis in range(x.ndim) if axis not in (across, down[0])]
+    if columns * rows < 2048 and columns * rows < x.size:
+        walk(x, high, low, lost)
+        return 0
+    corner = [slice(None)] * x.ndim
+    corner[across] = corner[down[0]] = slice(0, 1)
+    # Blocks of columns outside of everything, so that their sums stay in the cache.
+    for start in range(0, columns, WIDE):
+        corner[across] = slice(start, start + 1)
+        for place in np.ndindex(*[x.shape[axis] for axis in others]):
+            for axis, position in zip(others, place):
+                corner[axis] = slice(position, position + 1)
+            outputs = tuple([slice(0, 1) if axis in reduced else span
+                             for axis, span in enumerate(corner)])
+            part = x[tuple(corner)]
+            to_high, to_low, to_lost = high[outputs], low[outputs], lost[outputs]
+            add_rows(kind, part, min(WIDE, columns - start), rows, stride, to_high, to_low,
+                     to_lost)
+    return 0
+
+
+cdef void add_rows(int kind, cnp.ndarray x, Py_ssize_t columns, Py_ssize_t rows,
+                   Py_ssize_t stride, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost):
+    cdef const char* data = cnp.PyArray_BYTES(x)
+    cdef double* to_high = <double*>cnp.PyArray_DATA(high)
+    cdef double* to_low = <double*>cnp.PyArray_DATA(low)
+    cdef double* to_lost = <double*>cnp.PyArray_DATA(lost)
+    with nogil:
+        PAIRS.rows[kind - FLOAT16](data, columns, rows, stride, to_high, to_low, to_lost)
+
+
+cdef int walk(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost) except -1:
+    """Add native, aligned elements, line by line in the order of memory."""
+    cdef int kind = kind_of(x)
     cdef cnp.PyArrayObject* operands[4]
     cdef cnp.npy_uint32 flags[4]
     cdef cnp.NpyIter* it
@@ -244,29 +231,10 @@ cdef int fold(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost
     cdef char** data
     cdef cnp.npy_intp* strides
     cdef cnp.npy_intp* size
-    cdef cnp.npy_intp start, count, done
+    cdef cnp.npy_intp start, count, i
+    cdef cnp.npy_intp itemsize = x.itemsize
     cdef double block[BLOCK]
-    cdef const double* row
-    cdef Py_ssize_t i
-    if x.size == 0:
-        return 0
-    if not (x.dtype.isnative and x.flags.aligned):
-        if x.size > PIECE:
-            axis = int(np.argmax(np.shape(x)))
-            split(x, high, low, lost, reduced, axis, max(1, x.shape[axis] * PIECE // x.size))
-            return 0
-        x = x.astype(x.dtype.newbyteorder("="))
-    # Outputs that do not fit in the cache would be fetched anew for each row.
-    axis = -1
-    for i in range(x.ndim):
-        if x.shape[i] > 1 and x.strides[i] and (
-                axis < 0 or abs(x.strides[i]) < abs(x.strides[axis])):
-            axis = i
-    if axis >= 0 and axis not in reduced and x.shape[axis] > 2 * WIDE and high.size < x.size:
-        split(x, high, low, lost, reduced, axis, WIDE)
-        return 0
-
-    kind = kind_of(x)
+    cdef double sum[3]
     operands[0] = <cnp.PyArrayObject*>x
     operands[1] = <cnp.PyArrayObject*>high
     operands[2] = <cnp.PyArrayObject*>low
@@ -282,22 +250,30 @@ cdef int fold(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost
         size = cnp.NpyIter_GetInnerLoopSizePtr(it)
         with nogil:
             while True:
-                start = 0
-                count = size[0]
-                while start < count:
-                    done = count - start if count - start < BLOCK else BLOCK
-                    row = doubles(kind, data[0] + start * strides[0], strides[0], done, block)
-                    if strides[1] == 0:
-                        add_run(row, done, <double*>data[1], <double*>data[2], <double*>data[3])
-                    elif strides[1] == 8 and strides[2] == 8 and strides[3] == 8:
-                        add_rows(row, done, <double*>data[1] + start, <double*>data[2] + start,
-                                 <double*>data[3] + start)
+                if strides[1] == 0:
+                    sum[0] = (<double*>data[1])[0]
+                    sum[1] = (<double*>data[2])[0]
+                    sum[2] = (<double*>data[3])[0]
+                    if strides[0] == itemsize:
+                        PAIRS.run[kind - FLOAT16](data[0], size[0], sum)
                     else:
-                        for i in range(done):
-                            add_to(row[i], <double*>(data[1] + (start + i) * strides[1]),
-                                   <double*>(data[2] + (start + i) * strides[2]),
-                                   <double*>(data[3] + (start + i) * strides[3]))
-                    start += done
+                        for start in range(0, size[0], 2048):
+                            count = size[0] - start if size[0] - start < BLOCK else BLOCK
+                            gather(kind, data[0] + start * strides[0], strides[0], count, block)
+                            PAIRS.run[FLOAT64 - FLOAT16](<char*>block, count, sum)
+                    (<double*>data[1])[0] = sum[0]
+                    (<double*>data[2])[0] = sum[1]
+                    (<double*>data[3])[0] = sum[2]
+                elif strides[0] == itemsize and strides[1] == strides[2] == strides[3] == 8:
+                    PAIRS.rows[kind - FLOAT16](data[0], size[0], 1, 0, <double*>data[1],
+                                               <double*>data[2], <double*>data[3])
+                else:
+                    for i in range(size[0]):
+                        gather(kind, data[0] + i * strides[0], 0, 1, block)
+                        PAIRS.rows[FLOAT64 - FLOAT16](
+                            <char*>block, 1, 1, 0, <double*>(data[1] + i * strides[1]),
+                            <double*>(data[2] + i * strides[2]),
+                            <double*>(data[3] + i * strides[3]))
                 if not advance(it):
                     break
     finally:
@@ -305,14 +281,12 @@ cdef int fold(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost
     return 0
 
 
-cdef int split(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost,
-               tuple reduced, int axis, Py_ssize_t step) except -1:
-    before = (slice(None),) * axis
-    for start in range(0, x.shape[axis], step):
-        part = (*before, slice(start, start + step))
-        outputs = () if axis in reduced else part
-        fold(x[part], high[outputs], low[outputs], lost[outputs], reduced)
-    return 0
+cdef tuple cut(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost,
+               tuple reduced, int axis, Py_ssize_t start, Py_ssize_t stop):
+    """A range of an axis, and the sums that it belongs to."""
+    part = (*(slice(None),) * axis, slice(start, stop))
+    outputs = () if axis in reduced else part
+    return x[part], high[outputs], low[outputs], lost[outputs]
 
 
 def partial_sums(cnp.ndarray x, tuple reduced):
@@ -344,8 +318,11 @@ def partial_sums(cnp.ndarray x, tuple reduced):
     >>> partial_sums(x, (1,))[:, :, 0].tolist()
     [[1.0, 10.0], [1.0000000031710769e-30, -0.0]]
     """
+    if x.ndim == 0:
+        return partial_sums(x.reshape(1), (0,)).reshape(-1)
     shape = tuple([1 if axis in reduced else size for axis, size in enumerate(np.shape(x))])
-    sums = np.full((2, *shape), -0.0)
+    sums = np.zeros((2, *shape))
+    sums[0] = -0.0
     lost = np.zeros(shape)
     high, low = sums
     fold(x, high, low, lost, reduced)

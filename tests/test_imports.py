@@ -26,7 +26,7 @@ LAYERS = [
     ["_refusals"],
     ["_dlpack", "_cpu", "_plan", "_rules", "_threads", "_names", "_show"],
     ["_inputs", "_kernels", "_html"],
-    ["_sums"],
+    ["_pairs", "_sums"],
     ["_walk"],
     ["_engine"],
     ["explain", "reference", "_accumulator"],
