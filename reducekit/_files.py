@@ -20,6 +20,7 @@ import secrets
 import stat
 import struct
 import threading
+import time
 import warnings
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -37,7 +38,7 @@ from ._show import bytes_text, visible
 from .dtypes import ElementType, element_type
 from .errors import ReduceError
 
-__all__ = ["FileError", "Source", "Target", "read", "trimmed"]
+__all__ = ["FileError", "Source", "Target", "read"]
 
 _BLOCK = 1 << 20
 # NumPy reads no longer headers either, unless it is told to trust the file.
@@ -65,11 +66,49 @@ class Source:
 
     array: NDArray[Any]
     mapping: mmap.mmap | None
+    start: int = 0  # of the array, in the mapping
 
-    def release(self) -> None:
-        """Give back the memory of what was read of the mapping; it can be read again."""
-        if self.mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
-            self.mapping.madvise(mmap.MADV_DONTNEED)
+    @contextmanager
+    def reading(self, piece: NDArray[Any]) -> Iterator[None]:
+        """Give back the memory of a piece of the array that is read within the block.
+
+        Every page that was touched counts as memory of this process until something
+        else needs the room. Giving pages back early costs little: they stay in the
+        system's cache, so one that is touched again is found there. Where the piece
+        is large, it is done again and again while the block runs.
+        """
+        if self.mapping is None or not hasattr(mmap, "MADV_DONTNEED") or not piece.nbytes:
+            yield
+            return
+        if piece.nbytes < _TRIM_ABOVE:
+            yield
+            self._release(piece)
+            return
+        done = threading.Event()
+
+        def trim() -> None:
+            pause = _TRIM_SECONDS
+            while not done.wait(pause):
+                start = time.perf_counter()
+                self._release(piece)
+                # What is touched already must be searched each time; that must not be all it does.
+                pause = max(_TRIM_SECONDS, 4 * (time.perf_counter() - start))
+
+        worker = threading.Thread(target=trim, name="reducekit-trim", daemon=True)
+        worker.start()
+        try:
+            yield
+        finally:
+            done.set()
+            worker.join()
+            self._release(piece)
+
+    def _release(self, piece: NDArray[Any]) -> None:
+        assert self.mapping is not None
+        base = np.lib.array_utils.byte_bounds(self.array)[0] - self.start
+        low, high = (bound - base for bound in np.lib.array_utils.byte_bounds(piece))
+        low -= low % mmap.PAGESIZE
+        self.mapping.madvise(mmap.MADV_DONTNEED, low, high - low)
 
 
 @dataclass(frozen=True)
@@ -120,32 +159,6 @@ def read(path: str, who: str, key: str | None = None, raw: ElementType | None = 
         dtype = _element_dtype(header.dtype, name, who, raw)
         _check_size(header, name, os.fstat(file.fileno()).st_size)
         return _map(file, header, dtype, name, header.length)
-
-
-@contextmanager
-def trimmed(mapping: mmap.mmap | None) -> Iterator[None]:
-    """Keep few pages of a mapping resident while the block runs, also within a long call.
-
-    Every page that was touched counts as memory of this process until something else
-    needs the room. Giving pages back early costs little: they stay in the system's
-    cache, so one that is touched again is found there.
-    """
-    if mapping is None or len(mapping) < _TRIM_ABOVE or not hasattr(mmap, "MADV_DONTNEED"):
-        yield
-        return
-    done = threading.Event()
-
-    def trim() -> None:
-        while not done.wait(_TRIM_SECONDS):
-            mapping.madvise(mmap.MADV_DONTNEED)
-
-    worker = threading.Thread(target=trim, name="reducekit-trim", daemon=True)
-    worker.start()
-    try:
-        yield
-    finally:
-        done.set()
-        worker.join()
 
 
 class Target:
@@ -371,7 +384,7 @@ def _map(file: IO[bytes], header: _Header, dtype: np.dtype[Any], name: str, star
         raise FileError(f"cannot map {name}: {_reason(error)}") from None
     if hasattr(mmap, "MADV_SEQUENTIAL"):
         mapping.madvise(mmap.MADV_SEQUENTIAL)
-    return Source(_elements(mapping, header, dtype, name, start), mapping)
+    return Source(_elements(mapping, header, dtype, name, start), mapping, start)
 
 
 def _elements(

@@ -14,8 +14,8 @@ import platform
 import re
 import shutil
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -24,9 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import __version__, atb, schema
-from ._files import FileError, Source, Target, read, trimmed
+from ._files import FileError, Source, Target, read
 from ._pieces import PIECE, reduce_in_pieces
 from ._show import bytes_text, visible
+from .bench.command import add_subcommand as add_bench_command
 from .dtypes import ELEMENT_TYPES, by_name, element_type
 from .errors import ReduceError
 from .onnx.cli import add_subcommands as add_onnx_commands
@@ -38,7 +39,8 @@ EXIT_INTERRUPTED = 130
 EXIT_NO_READER = 141
 
 _SHORT_NAMES = tuple(op.short for op in schema.OPERATORS)
-_Call = Callable[[NDArray[Any], Callable[[int], object]], NDArray[Any]]
+_Reading = Callable[[NDArray[Any]], AbstractContextManager[object]]
+_Call = Callable[[NDArray[Any], _Reading], NDArray[Any]]
 
 _INT = re.compile(r"[+-]?[0-9]{1,100}\Z")
 # A terminal is not flooded: beyond this many values the middle is left out there.
@@ -170,6 +172,7 @@ def _make_parser() -> _Parser:
     _add_opsets(commands)
     _add_atb(commands)
     add_onnx_commands(commands)
+    add_bench_command(commands)
     return parser
 
 
@@ -352,12 +355,12 @@ def _opset(text: str) -> int | str:
 def _reduce(options: argparse.Namespace) -> None:
     op: schema.Operator = options.operator
 
-    def call(data: NDArray[Any], done: Callable[[int], object]) -> NDArray[Any]:
+    def call(data: NDArray[Any], reading: _Reading) -> NDArray[Any]:
         return reduce_in_pieces(
             op,
             data,
             options.axes,
-            done,
+            reading,
             keepdims=options.keepdims,
             noop_with_empty_axes=options.noop_with_empty_axes,
             opset=options.opset,
@@ -374,10 +377,10 @@ def _atb(options: argparse.Namespace) -> None:
         raise _UsageError(str(error)) from None
     op = next(op for op in schema.OPERATORS if op.atb_number == operation.param.reduceType)
 
-    def call(data: NDArray[Any], done: Callable[[int], object]) -> NDArray[Any]:
+    def call(data: NDArray[Any], reading: _Reading) -> NDArray[Any]:
         operation._check_data(data)
         return reduce_in_pieces(
-            op, data, operation.param.axis, done, keepdims=False, opset="latest", strict=False
+            op, data, operation.param.axis, reading, keepdims=False, opset="latest", strict=False
         )
 
     _from_file_to_output(options, "ReduceOperation", call)
@@ -418,14 +421,15 @@ def _watched(source: Source, call: _Call, quiet: bool) -> NDArray[Any]:
     """Make the call, keep its memory small, and show how far it is if it takes long."""
     bar = None if quiet else _progress_bar(source.array.nbytes)
 
-    def done(count: int) -> None:
-        source.release()
+    @contextmanager
+    def reading(piece: NDArray[Any]) -> Iterator[None]:
+        with source.reading(piece):
+            yield
         if bar is not None:
-            bar.update(count)
+            bar.update(piece.nbytes)
 
     try:
-        with trimmed(source.mapping):
-            return call(source.array, done)
+        return call(source.array, reading)
     except MemoryError:
         raise MemoryError(
             f"the data has {bytes_text(source.array.nbytes)} and is mapped, "
@@ -462,16 +466,18 @@ def _text(array: NDArray[Any], full: bool) -> str:
         return f"[], shape {array.shape}"
     if full:
         return _full_text(array)
-    # NumPy does not know bfloat16 as a float, so it prints it well but does not align it.
-    formatter: Any = None
-    if array.dtype == ml_dtypes.bfloat16 and array.ndim:
-        formatter = {"all": "{!s:>8}".format}
+    widths: list[int] = []
+
+    def measured(value: Any) -> str:
+        widths.append(len(str(value)))
+        return str(value)
+
+    # NumPy chooses what is shown; the values look as they do in full.
+    layout: Any = {"max_line_width": shutil.get_terminal_size().columns, "threshold": _SHOWN}
+    np.array2string(array, formatter={"all": measured}, **layout)
+    width = max(widths, default=0)
     return np.array2string(
-        array,
-        max_line_width=shutil.get_terminal_size().columns,
-        threshold=_SHOWN,
-        floatmode="unique",
-        formatter=formatter,
+        array, formatter={"all": lambda value: str(value).rjust(width)}, **layout
     )
 
 
