@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import tracemalloc
 import zipfile
 from pathlib import Path
@@ -1247,6 +1248,26 @@ def test_ctrl_c(run, monkeypatch):
 
     monkeypatch.setattr(cli, "read", read)
     assert run(*NPY) == (130, "", "reducekit: interrupted\n")
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="reads Linux's /proc")
+def test_ctrl_c_while_a_large_file_is_reduced(tmp_path):
+    path = tmp_path / "data.npy"
+    with path.open("wb") as file:
+        file.write(header((1 << 20, 1 << 16), "<f4"))
+        file.truncate(file.tell() + (1 << 38))  # sparse: 256 GiB that take no disk
+    (tmp_path / "out.npy").write_bytes(b"old")
+    command = [sys.executable, "-m", "reducekit", "reduce", "max", path, "-o", "out.npy"]
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as running:
+        maps = Path(f"/proc/{running.pid}/maps")
+        while str(path) not in maps.read_text():
+            assert running.poll() is None
+            time.sleep(0.01)
+        running.send_signal(signal.SIGINT)
+        _, err = running.communicate(timeout=30)
+    assert (running.returncode, err) == (130, "reducekit: interrupted\n")
+    assert (tmp_path / "out.npy").read_bytes() == b"old"
+    assert left_behind(tmp_path) == []
 
 
 @pytest.mark.parametrize("step", ["fsync", "fdopen"])
