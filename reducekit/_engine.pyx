@@ -48,13 +48,13 @@ cdef list NAMES = ["reduce_max", "reduce_min", "reduce_sum"]
 cdef list DTYPES = [kind.numpy_dtype for kind in ELEMENT_TYPES]
 
 
-cdef cnp.ndarray new_result(int type_index, int ndim, cnp.npy_intp* shape):
-    cdef cnp.dtype descr = DTYPES[type_index]
+cdef cnp.ndarray new_result(int kind, int ndim, cnp.npy_intp* shape):
+    cdef cnp.dtype descr = DTYPES[kind]
     Py_INCREF(descr)
     return PyArray_Empty(ndim, shape, descr, False)
 
 
-cdef cnp.ndarray check_out(int op, object out, int type_index, int ndim, cnp.npy_intp* shape,
+cdef cnp.ndarray check_out(int op, object out, int kind, int ndim, cnp.npy_intp* shape,
                            cnp.ndarray data):
     """The array to write into: `out` itself, or a fresh one where they share memory."""
     cdef int i
@@ -68,15 +68,15 @@ cdef cnp.ndarray check_out(int op, object out, int type_index, int ndim, cnp.npy
         fits = fits and cnp.PyArray_DIM(array, i) == shape[i]
     if not fits:
         raise _refusals.out_shape(NAMES[op], out.shape, tuple([shape[i] for i in range(ndim)]))
-    if out.dtype != DTYPES[type_index]:
-        raise _refusals.out_dtype(NAMES[op], out.dtype, DTYPES[type_index])
+    if out.dtype != DTYPES[kind]:
+        raise _refusals.out_dtype(NAMES[op], out.dtype, DTYPES[kind])
     if not out.flags.writeable:
         raise _refusals.out_readonly(NAMES[op])
     # Written through strides, element by element, after everything was read: but tiles
     # are written while later ones are still unread, so shared memory needs a copy, and
     # so do unaligned elements.
     if type(out) is not cnp.ndarray or not out.flags.aligned or _inputs.may_share(out, data):
-        return new_result(type_index, ndim, shape)
+        return new_result(kind, ndim, shape)
     return array
 
 
@@ -133,7 +133,8 @@ cdef object reduce(int op, object data, object axes, object keepdims, object noo
                 j += 1
         swapped = RK_BYTEORDER(descr) == RK_FOREIGN
         awkward = swapped or not cnp.PyArray_ISALIGNED(x)
-        build(&plan, ndim, <const Py_ssize_t*>dims, <const Py_ssize_t*>cnp.PyArray_STRIDES(x), out_strides, call.reduced,
+        build(&plan, ndim, <const Py_ssize_t*>dims, <const Py_ssize_t*>cnp.PyArray_STRIDES(x),
+              out_strides, call.reduced,
               cnp.PyArray_ITEMSIZE(x), op != SUM, awkward, swapped)
         source = cnp.PyArray_BYTES(x)
         target = cnp.PyArray_BYTES(result)
@@ -358,4 +359,5 @@ def reduce_sum(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     array(-2147483648, dtype=int32)
     """
     return reduce(SUM, data, axes, keepdims, noop_with_empty_axes, opset, strict, out,
-                  exact is True or (exact is not False and _refusals.read_flag("reduce_sum", "exact", exact)))
+                  exact is True or (exact is not False
+                                    and _refusals.read_flag("reduce_sum", "exact", exact)))

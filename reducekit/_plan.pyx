@@ -11,7 +11,6 @@ caller's stack; ``describe`` gives it as Python data.
 """
 
 
-
 cdef inline bint merges(const loop_t* outer, const loop_t* inner, bint kept) noexcept nogil:
     if outer.stride != inner.stride * inner.size:
         return False
@@ -21,7 +20,8 @@ cdef inline bint merges(const loop_t* outer, const loop_t* inner, bint kept) noe
 cdef inline void push(loop_t* loops, int* count, loop_t loop) noexcept nogil:
     """Insert by stride, the largest first; loops that stand still (stride 0) are outermost."""
     cdef int i = count[0]
-    while i > 0 and loop.stride != 0 and loops[i - 1].stride < loop.stride and loops[i - 1].stride != 0:
+    while (i > 0 and loop.stride != 0
+           and loops[i - 1].stride < loop.stride and loops[i - 1].stride != 0):
         loops[i] = loops[i - 1]
         i -= 1
     if loop.stride == 0:

@@ -25,8 +25,7 @@ def axis_out_of_range(who: str, axis: int, ndim: int, negative: bool = True) -> 
         )
     first = -ndim if negative else 0
     return AxesError(
-        f"{who}: axis {axis} is out of range for a tensor of rank {ndim}; "
-        f"use {first} to {ndim - 1}"
+        f"{who}: axis {axis} is out of range for a tensor of rank {ndim}; use {first} to {ndim - 1}"
     )
 
 
@@ -88,10 +87,7 @@ def bool_sum(who: str) -> DTypeError:
 
 def dtype_never(who: str, dtype: Any) -> DTypeError:
     names = ", ".join(row.name for row in _all_types())
-    return DTypeError(
-        f"{who}: elements of dtype {dtype} cannot be reduced; "
-        f"cast to one of {names}"
-    )
+    return DTypeError(f"{who}: elements of dtype {dtype} cannot be reduced; cast to one of {names}")
 
 
 def cast_for(version: schema.OperatorVersion, dtype: str) -> str | None:

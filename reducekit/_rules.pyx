@@ -11,7 +11,6 @@ texts are in :mod:`reducekit._refusals`, reached only when something is wrong.
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-cimport cython
 from cpython.contextvars cimport PyContextVar_Get
 from cpython.object cimport PyObject
 from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact

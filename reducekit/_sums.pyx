@@ -99,7 +99,8 @@ cdef inline double as_double(int type_index, const void* data, Py_ssize_t i) noe
     return (<const double*>data)[i]
 
 
-cdef bint block_sum(int type_index, const void* data, Py_ssize_t count, double* total) noexcept nogil:
+cdef bint block_sum(int type_index, const void* data, Py_ssize_t count,
+                    double* total) noexcept nogil:
     """The sum of at most 512 elements that are not float64, if plain addition is exact."""
     cdef float x[512]
     cdef uint32_t m, peak = 0, least = ~<uint32_t>0
@@ -133,7 +134,8 @@ cdef bint block_sum(int type_index, const void* data, Py_ssize_t count, double* 
     return True
 
 
-cdef void exact_add(exact_t* acc, int type_index, const void* data, Py_ssize_t count) noexcept nogil:
+cdef void exact_add(exact_t* acc, int type_index, const void* data,
+                    Py_ssize_t count) noexcept nogil:
     """Add native, aligned, contiguous elements of a float type."""
     cdef Py_ssize_t i, start, size
     cdef Py_ssize_t itemsize = 8 if type_index == FLOAT64 else 4 if type_index == FLOAT32 else 2
@@ -171,7 +173,7 @@ cdef double rounded_to(exact_t* acc, int digits, int least) noexcept nogil:
     enough for the conversion to give infinity.
     """
     cdef bint negative
-    cdef int i, top, bit, quantum, drop, word, offset
+    cdef int i, top, bit, quantum, word, offset
     cdef uint64_t kept, chunk
     cdef bint half, below
     if acc.nan or (acc.plus and acc.minus):

@@ -16,7 +16,15 @@ from typing import Any
 from .dtypes import ELEMENT_TYPES, ElementType, by_name
 from .errors import OpsetError
 
-__all__ = ["NEWEST_OPSET", "OPERATORS", "Operator", "OperatorVersion", "history", "operator", "resolve"]
+__all__ = [
+    "NEWEST_OPSET",
+    "OPERATORS",
+    "Operator",
+    "OperatorVersion",
+    "history",
+    "operator",
+    "resolve",
+]
 
 NEWEST_OPSET = 28
 """The newest opset of the ONNX standard that the table knows."""
@@ -123,6 +131,7 @@ def _extremum(name: str, empty: str) -> tuple[OperatorVersion, ...]:
     )
 
 
+# fmt: off
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         "ReduceMax", "max", "reduce_max", "maximum", "REDUCE_MAX", 1,
@@ -141,6 +150,7 @@ OPERATORS: tuple[Operator, ...] = (
         ),
     ),
 )
+# fmt: on
 
 _ANY_NAME = {
     key: op for op in OPERATORS for key in (op.name, op.short, op.function, op.name.lower())
@@ -214,9 +224,7 @@ def check_opset(who: str, opset: Any) -> int:
         )
     number = opset.__index__()
     if not 1 <= number <= NEWEST_OPSET:
-        raise OpsetError(
-            f"{who}: opset {number} is unknown; use 1 to {NEWEST_OPSET} or 'latest'"
-        )
+        raise OpsetError(f"{who}: opset {number} is unknown; use 1 to {NEWEST_OPSET} or 'latest'")
     return int(number)
 
 

@@ -20,7 +20,8 @@ cdef extern from *:
         (view).suboffsets[0] = -1, (view).suboffsets[1] = -1)
     """
     # n elements side by side
-    void bind1 "RK_BIND1"(const void* pointer, Py_ssize_t n, Py_ssize_t itemsize, ...) noexcept nogil
+    void bind1 "RK_BIND1"(const void* pointer, Py_ssize_t n, Py_ssize_t itemsize,
+                          ...) noexcept nogil
     # n rows of m elements, the rows `stride` bytes apart
     void bind2 "RK_BIND2"(const char* pointer, Py_ssize_t n, Py_ssize_t m, Py_ssize_t stride,
                           Py_ssize_t itemsize, ...) noexcept nogil
