@@ -263,6 +263,53 @@ def test_error_of_a_double_sum_does_not_grow_with_the_count(size):
         assert_same(both, np.array([want, want]), size, slack_of_sums(data, None)[0])
 
 
+LENGTHS = [1, 1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 33, 63, 64, 65, 100, 129, 257, 513, 1030, 5000]
+
+
+def any_shape(rng, most):
+    shape = [1] * rng.integers(1, 6)
+    for axis in rng.permutation(len(shape)):
+        fitting = [size for size in LENGTHS if size * math.prod(shape) <= most]
+        shape[axis] = int(rng.choice(fitting))
+    return tuple(shape)
+
+
+def any_view(data, rng):
+    """The data through a random layout, transpose and steps."""
+    view = LAYOUTS[str(rng.choice(list(LAYOUTS)))](data)
+    view = view.transpose(rng.permutation(view.ndim))
+    steps = rng.choice([1, 1, 1, -1, 2, -2, 3], view.ndim)
+    return view[tuple(slice(None, None, int(step)) for step in steps)]
+
+
+def in_double(op, data, axes):
+    """The reduction by NumPy, on whole numbers that double and int64 hold exactly."""
+    wide = data.astype(np.float64 if data.dtype.kind not in "biu" else np.int64)
+    result = getattr(np, op)(wide, axis=axes, keepdims=True)
+    with np.errstate(over="ignore"):
+        return np.asarray(result).astype(data.dtype.newbyteorder("="))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_random_views_of_larger_arrays(name):
+    """More elements and stranger strides than the reference has time for; NumPy is the oracle."""
+    kind, rng = by_name(name), np.random.default_rng(NAMES.index(name))
+    for turn in range(60):
+        shape = any_shape(rng, 15_000)
+        data = rng.integers(1, 9, shape) - (4.5 if kind.kind in ("float", "int") else 0)
+        data = data.astype(kind.numpy_dtype) if kind.kind != "bool" else data > 7
+        if name in FLOATS and turn % 4 == 0:
+            data[rng.random(shape) < 10 / data.size] = rng.choice([np.nan, np.inf, -np.inf])
+        view = any_view(data, rng)
+        chosen = rng.permutation(view.ndim)[: rng.integers(1, view.ndim + 1)]
+        axes = tuple(int(axis) for axis in chosen)
+        for op in FUNCTIONS if name != "bool" else ("max", "min"):
+            with np.errstate(invalid="ignore"):
+                want = in_double(op, plain(view), axes)
+            got = FUNCTIONS[op](view, axes, strict=False)
+            assert_same(got, want, (op, name, view.shape, view.strides, axes))
+
+
 @given(reductions())
 def test_any_reduction(case):
     check(case.op, case.data, case.axes, **case.kwargs)
