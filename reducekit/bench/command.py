@@ -15,7 +15,7 @@ from .._show import visible
 from ..errors import ArgumentError
 from . import results as texts
 from .contenders import CONTENDERS
-from .grid import cells
+from .grid import cells, some
 from .measures import MEASURES, callgrind
 from .runner import FORMAT, run
 
@@ -133,9 +133,7 @@ def _bench(options: argparse.Namespace) -> int:
 def _run(options: argparse.Namespace) -> dict[str, Any]:
     threads = options.threads or 1
     _limit_jax(threads)
-    chosen = list(cells(quick=options.quick, only=options.only))
-    if not chosen:
-        raise _nothing(options)
+    chosen = some(cells(quick=options.quick, only=options.only), options.only)
     bar = _progress(len(chosen))
 
     def show(cell: dict[str, Any]) -> None:
@@ -172,21 +170,10 @@ def _measure(options: argparse.Namespace, target: Target | None) -> int:
     else:
         more = {} if options.threads is None else {"threads": options.threads}
         rows = MEASURES[what](_say, quick=options.quick, only=options.only, **more)
-        if not rows:
-            raise _nothing(options)
     if target is not None:
         lines = ",\n".join(json.dumps(row) for row in rows)
         target.write_text(f'{{"format": "{FORMAT} {what}", "rows": [\n{lines}\n]}}')
     return 0
-
-
-def _nothing(options: argparse.Namespace) -> ArgumentError:
-    wanted = " or ".join(map(repr, options.only))
-    quick = " of a quick run" if options.quick else ""
-    return ArgumentError(
-        f"bench: no cell{quick} has the words {wanted}; a cell is named like "
-        "'max float32 1e6x3 over 1 fortran', and * stands for anything"
-    )
 
 
 def _limit_jax(threads: int) -> None:
@@ -223,7 +210,7 @@ def _save_plot(axes: Any, path: str) -> None:
     try:
         axes.figure.savefig(path, bbox_inches="tight")
     except (OSError, ValueError) as error:
-        raise FileError(f"cannot write {visible(path)}: {error}") from None
+        raise FileError(f"cannot write {visible(path, 200)}: {error}") from None
 
 
 def _say(line: str) -> None:

@@ -10,6 +10,7 @@ the copy would be what is measured.
 from __future__ import annotations
 
 import ctypes
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -283,8 +284,10 @@ def installed(names: tuple[str, ...] | None = None) -> list[Contender]:
         if names is not None and contender.name not in (OURS, *names):
             continue
         try:
-            for module in contender.modules:
-                import_module(module)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                for module in contender.modules:
+                    import_module(module)
         except Exception:  # noqa: BLE001 - a broken library is as absent as none
             continue
         found.append(contender)

@@ -8,7 +8,7 @@ made from the data, so that a name cannot say one thing and the cell do another.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from .. import schema
 from ..dtypes import ELEMENT_TYPES, ElementType
+from ..errors import ArgumentError
 
-__all__ = ["CASES", "LAYOUTS", "Case", "Cell", "cells", "make", "matches", "size_class"]
+__all__ = ["CASES", "LAYOUTS", "Case", "Cell", "cells", "make", "matches", "size_class", "some"]
 
 # What a processor reads at once, whatever part of it is asked for.
 LINE = 64
@@ -255,6 +256,23 @@ def matches(name: str, text: str) -> bool:
     """
     words = name.split()
     return all(any(fnmatchcase(word, wanted) for word in words) for wanted in text.split())
+
+
+def some(chosen: Iterable[Cell], only: Sequence[str]) -> list[Cell]:
+    """The cells as a list.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none.
+    """
+    found = list(chosen)
+    if not found:
+        raise ArgumentError(
+            f"bench: no cell of this run has the words {' or '.join(map(repr, only))}; a cell is "
+            "named like 'max float32 1e6x3 over 1 fortran', and * stands for anything"
+        )
+    return found
 
 
 def make(cell: Cell) -> NDArray[Any]:

@@ -17,23 +17,19 @@ from .contenders import Contender
 
 __all__ = ["describe", "free_memory", "load", "versions"]
 
-_CACHES = {
-    "L1": "SC_LEVEL1_DCACHE_SIZE",
-    "L2": "SC_LEVEL2_CACHE_SIZE",
-    "L3": "SC_LEVEL3_CACHE_SIZE",
-}
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def describe() -> dict[str, Any]:
     """The processor, its caches in bytes where they are known, the memory, the system."""
-    caches = {level: _sysconf(name) for level, name in _CACHES.items()}
-    known = [size for size in caches.values() if size]
+    caches = _caches()
     return {
         "processor": _processor(),
         "system": f"{platform.system()} {platform.machine()}",
         "cpus": _cpus(),
-        "caches": {level: size for level, size in caches.items() if size},
-        "last_cache": known[-1] if known else None,
+        "caches": caches,
+        "last_cache": max(caches.values(), default=None),
         "memory": (_sysconf("SC_PHYS_PAGES") or 0) * (_sysconf("SC_PAGE_SIZE") or 0) or None,
         "level": _kernels.LEVEL,
     }
@@ -63,6 +59,27 @@ def free_memory() -> int | None:
     except OSError:
         pass
     return None
+
+
+def _caches() -> dict[str, int]:
+    """The bytes of each level's cache for data, where the system tells."""
+    found: dict[str, int] = {}
+    for folder in sorted(_CACHES.glob("index*")):
+        try:
+            level, kind, size = (
+                folder.joinpath(name).read_text(encoding="ascii").strip()
+                for name in ("level", "type", "size")
+            )
+            if kind != "Instruction":
+                found[f"L{level}"] = int(size.rstrip("KMG")) * _UNITS.get(size[-1], 1)
+        except (OSError, ValueError):
+            continue
+    if not found:
+        for level, name in (("L1", "1_DCACHE"), ("L2", "2_CACHE"), ("L3", "3_CACHE")):
+            known = _sysconf(f"SC_LEVEL{name}_SIZE")
+            if known:
+                found[level] = known
+    return found
 
 
 def _cpus() -> int:

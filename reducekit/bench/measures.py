@@ -28,7 +28,7 @@ from ..dtypes import by_name
 from ..errors import ArgumentError
 from . import machine
 from .contenders import OURS, Call, Contender, Problem, Reader, installed, thread_counts
-from .grid import Case, Cell, cells, make, matches
+from .grid import Case, Cell, cells, make, matches, some
 from .results import ratio_text, seconds_text
 from .timing import FULL, QUICK, Effort, measure
 
@@ -93,6 +93,7 @@ def tiny(say: Say, *, quick: bool = False, threads: int = 1, only: Sequence[str]
     With keywords, ours also says the opset, which NumPy has not.
     """
     effort = replace(QUICK, rounds=9) if quick else replace(FULL, rounds=25)
+    chosen = some(_kinds(only, quick), only)
     say(
         f"ten elements: time, and its ratio to np.max (at most {MAX_LIMIT}) "
         f"and np.maximum.reduce (at most {REDUCE_LIMIT})"
@@ -103,7 +104,7 @@ def tiny(say: Say, *, quick: bool = False, threads: int = 1, only: Sequence[str]
     )
     rows: Rows = []
     with thread_counts(installed(()), threads):
-        for cell in _kinds(only, quick):
+        for cell in chosen:
             times = measure(_tiny_calls(cell), effort, keep=("ours", "ours with"))
             row: dict[str, Any] = {"op": cell.op.short, "dtype": cell.element.name}
             line = f"{cell.op.short} {cell.element.name:<10}"
@@ -149,49 +150,57 @@ def linear(say: Say, *, quick: bool = False, threads: int = 1, only: Sequence[st
     The plain reading loop is shown beside it: where the smaller array is in cache
     and the larger is not, it grows too, and such cells are marked, not counted.
     """
-    effort = Effort(0.0, 5, 0.4) if quick else Effort(0.0, 15, 2.0)
+    default = ("max float32", "sum float32", "max float16", "sum float64", "max int64")
+    kinds = some(_kinds(only, quick, default[: 2 if quick else None]), only)
     cache = machine.describe()["last_cache"] or 0
+    effort = Effort(0.0, 5, 0.4) if quick else Effort(0.0, 15, 2.0)
+    ours, reader = installed(())[0], Reader()
     say(
         f"time per element at 1e8 over that at 1e7, at most {GROWTH_LIMIT}, "
         "and the same of a reading loop"
     )
     rows: Rows = []
-    ours, reader = installed(())[0], Reader()
-    default = ("max float32", "sum float32", "max float16", "sum float64", "max int64")
     with thread_counts([ours], threads):
         for case in GROWING_CASES[: 3 if quick else None]:
-            for kind in _kinds(only, quick, default[: 2 if quick else None]):
-                per, plain = [], []
-                larger = replace(case, shape=(10 * case.shape[0], *case.shape[1:]))
-                pair = [replace(kind, case=each) for each in (case, larger)]
-                calls: dict[str, Call] = {}
-                for cell in pair:
-                    calls[cell.name] = _call(ours, Problem(cell, make(cell), threads))
-                    reads, scale = reader.calls(cell.case.memory(cell.element))
-                    calls |= {f"{cell.name} {name}": call for name, call in reads.items()}
-                times = measure(calls, effort, keep=tuple(calls))
-                for cell in pair:
-                    per.append(times[cell.name] / cell.case.elements)
-                    reading = [times[f"{cell.name} {name}"] for name in reads]
-                    plain.append(min(reading) * scale / cell.case.elements)
-                growth = per[1] / per[0]
-                cached = case.memory(kind.element) <= 2 * cache
-                row: dict[str, Any] = {
-                    "name": pair[0].name,
-                    "seconds_per_element": per,
-                    "growth": growth,
-                    "reading_growth": plain[1] / plain[0],
-                    "cached": cached,
-                    "over": growth > GROWTH_LIMIT and not cached,
-                }
+            for kind in kinds:
+                row = _growth(replace(kind, case=case), ours, reader, effort, threads)
+                # What is a little larger than the cache is still found there in part.
+                row["cached"] = case.memory(kind.element) <= 2 * cache
+                row["over"] = row["growth"] > GROWTH_LIMIT and not row["cached"]
                 say(
-                    f"{row['name']:<46}{growth:>6.2f}  reading {row['reading_growth']:.2f}"
-                    + "  (1e7 are partly in cache)" * cached
+                    f"{row['name']:<46}{row['growth']:>6.2f}  reading {row['reading_growth']:.2f}"
+                    + "  (1e7 are partly in cache)" * row["cached"]
                     + "  OVER" * row["over"]
                 )
                 rows.append(row)
     _say_over(say, rows)
     return rows
+
+
+def _growth(
+    cell: Cell, ours: Contender, reader: Reader, effort: Effort, threads: int
+) -> dict[str, Any]:
+    longer = (10 * cell.case.shape[0], *cell.case.shape[1:])
+    pair = (cell, replace(cell, case=replace(cell.case, shape=longer)))
+    calls: dict[str, Call] = {}
+    scales: list[float] = []
+    for number, each in enumerate(pair):
+        calls[f"{number}"] = _call(ours, Problem(each, make(each), threads))
+        reads, scale = reader.calls(each.case.memory(each.element))
+        calls |= {f"{number} {name}": call for name, call in reads.items()}
+        scales.append(scale)
+    times = measure(calls, effort, keep=tuple(calls))
+    per, plain = [], []
+    for number, each in enumerate(pair):
+        per.append(times[f"{number}"] / each.case.elements)
+        reading = min(t for name, t in times.items() if name.startswith(f"{number} "))
+        plain.append(reading * scales[number] / each.case.elements)
+    return {
+        "name": cell.name,
+        "seconds_per_element": per,
+        "growth": per[1] / per[0],
+        "reading_growth": plain[1] / plain[0],
+    }
 
 
 def memory(say: Say, *, quick: bool = False, threads: int = 1, only: Sequence[str] = ()) -> Rows:
@@ -200,28 +209,28 @@ def memory(say: Say, *, quick: bool = False, threads: int = 1, only: Sequence[st
     ``resident`` is what the system counted (VmHWM, on Linux alone), code that is
     loaded at the first call included; ``traced`` is what Python's allocators gave.
     """
+    every = (
+        Cell(schema.operator(op), by_name(dtype), case)
+        for case in MEMORY_CASES
+        if case.quick or not quick
+        for dtype in ("float32", "float16", "int64")[: 1 if quick else None]
+        for op in ("max", "sum")
+    )
+    chosen = some(
+        (cell for cell in every if not only or any(matches(cell.name, text) for text in only)), only
+    )
     say(f"peak memory beyond the result, at most {bytes_text(MEMORY_LIMIT)}")
     say(f"{'':<48}{'resident':>11}{'traced':>11}{'time':>10}")
     rows: Rows = []
-    for case in MEMORY_CASES:
-        if quick and not case.quick:
-            continue
-        for dtype in ("float32", "float16", "int64")[: 1 if quick else None]:
-            for op in ("max", "sum"):
-                cell = Cell(schema.operator(op), by_name(dtype), case)
-                if only and not any(matches(cell.name, text) for text in only):
-                    continue
-                row: dict[str, Any] = {
-                    "name": cell.name,
-                    **json.loads(_child("peak", cell, str(threads))),
-                }
-                counted = [row[key] for key in ("resident", "traced") if row[key] is not None]
-                row["over"] = max(counted) > MEMORY_LIMIT
-                say(
-                    f"{cell.name:<48}{_bytes(row['resident']):>11}{_bytes(row['traced']):>11}"
-                    f"{seconds_text(row['seconds']):>10}" + "  OVER" * row["over"]
-                )
-                rows.append(row)
+    for cell in chosen:
+        row: dict[str, Any] = {"name": cell.name, **json.loads(_child("peak", cell, str(threads)))}
+        counted = [row[key] for key in ("resident", "traced") if row[key] is not None]
+        row["over"] = max(counted) > MEMORY_LIMIT
+        say(
+            f"{cell.name:<48}{_bytes(row['resident']):>11}{_bytes(row['traced']):>11}"
+            f"{seconds_text(row['seconds']):>10}" + "  OVER" * row["over"]
+        )
+        rows.append(row)
     _say_over(say, rows)
     return rows
 
@@ -230,7 +239,8 @@ def threads(say: Say, *, quick: bool = False, threads: int = 2, only: Sequence[s
     """Arrays of 1e6 elements and more on several threads, against PyTorch and one thread."""
     set_threads = getattr(reducekit, "set_num_threads", None)
     contenders = installed(("torch",))
-    chosen = [cell for cell in cells(quick=quick, only=only) if cell.case.elements >= LARGE]
+    large = (cell for cell in cells(quick=quick, only=only) if cell.case.elements >= LARGE)
+    chosen = some(large, only)
     say(f"{threads} threads: reducekit, its gain over one thread, and torch / reducekit")
     if set_threads is None:
         say("reducekit has no threads in this build: its times are those of one")

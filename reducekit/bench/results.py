@@ -48,7 +48,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
     FileError
         If it cannot be read or is not of this program.
     """
-    shown = visible(str(path))
+    shown = visible(str(path), 200)
     try:
         results = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -153,6 +153,7 @@ def summary_text(results: dict[str, Any]) -> str:
         )
     ranked = sorted((c for c in cells if c["ratio"] is not None), key=lambda c: c["ratio"])
     lines += ["", "the ten worst:", *(f"  {cell_line(cell)}" for cell in ranked[:10])]
+    lines += _weak_shapes(cells)
     lines += _answers_text(cells)
     if results["skipped"]:
         lines.append(f"skipped, too large for this memory: {len(results['skipped'])} cells")
@@ -199,6 +200,18 @@ def _figures(title: str, cells: _Cells) -> str:
         f"{title:<32} {found['cells']:>5}  {ratio_text(found['worst']):>5}  "
         f"{ratio_text(found['mean']):>5}  {found['behind']:>6}  {found['clearly_behind']:>10}"
     )
+
+
+def _weak_shapes(cells: _Cells) -> list[str]:
+    """The cases in which most cells are behind."""
+    found = []
+    for name in _in_order(cells, "case"):
+        figures = summary([cell for cell in cells if cell["case"] == name])
+        if figures["behind"]:
+            found.append((figures["behind"], figures["cells"], name))
+    found.sort(key=lambda each: -each[0] / each[1])
+    lines = [f"  {name:<44} {behind} of {count}" for behind, count, name in found[:10]]
+    return ["", "shapes that are most often behind:", *lines] if lines else []
 
 
 def _answers_text(cells: _Cells) -> list[str]:
@@ -300,7 +313,7 @@ def update_readme(results: dict[str, Any], path: str | os.PathLike[str]) -> None
     FileError
         If the file cannot be read or written, or lacks the marks.
     """
-    shown = visible(str(path))
+    shown = visible(str(path), 200)
     try:
         text = Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
