@@ -2,18 +2,22 @@
 # cython: freethreading_compatible=True
 """Walking a plan: which kernel meets which piece of memory, and in what order.
 
-Design. The outputs are cut into *tiles* of at most TILE, whose state lives on the
-stack. For each tile the reduced loops are walked in full, then the state becomes
-results. Nothing of the size of the data is ever allocated. Tiles do not depend on
-each other, nor their number on the number of threads.
+Design. The outputs are cut into *tiles*, whose state lives on the stack. For each tile
+the reduced loops are walked in full, then the state becomes results. Nothing of the
+size of the data is ever allocated. Tiles do not depend on each other, so threads take
+them as they come. Where there is one tile only, the outermost reduced loop is cut into
+slices, each with a state of its own, and the states are folded in the end. How it is
+cut depends on the plan alone, so the number of threads never shows in a result.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from ._kernels.kernels cimport FEW, LARGEST_TILE, TILE, kernels_t, state_t, table_t
 from ._plan cimport GATHER, NARROW, ROWS, RUNS, SHORT_RUNS, loop_t, plan_t
+from ._threads cimport run_parts
 from ._sums cimport (
     careful_add, careful_round, exact_add, exact_clear, exact_round, exact_t,
 )
@@ -23,6 +27,9 @@ from . import _kernels
 cdef enum:
     SUM = 2
     BUFFER = 4096               # bytes gathered at a time: they stay in the first cache
+    PARTS = 16                  # slices of a reduction to one tile; a power of two, for the fold
+    FEW_PARTS = 4               # where the state of a slice is large
+    LARGE = 1 << 20             # bytes read; smaller reductions are one part for one thread
 
 cdef table_t* TABLE = <table_t*>PyCapsule_GetPointer(_kernels.table(), "reducekit.table")
 
@@ -277,65 +284,182 @@ cdef void scatter(const plan_t* plan, const char* results, Py_ssize_t start, Py_
         done += n
 
 
-cdef void walk_tiles(const plan_t* plan, int op, int type_index, bint exact,
-                     const char* data, char* out) noexcept nogil:
-    cdef scratch_t scratch
-    cdef state_t state
-    cdef odometer_t o
-    cdef const kernels_t* k = &TABLE.of[op][type_index]
-    cdef Py_ssize_t offset = plan.start, out_offset = plan.out_start
-    cdef Py_ssize_t width, most, start, columns, found, i, run
-    cdef Py_ssize_t stride = 0, out_stride = 0, step = 1
-    cdef bint apart = plan.flat > 1
-    state.a = scratch.a
-    state.b = scratch.b
-    state.c = scratch.c
-    state.d = scratch.d
-    state.exact = exact
+cdef struct job_t:              # what the threads of one walk share
+    const plan_t* plan
+    const kernels_t* kernels
+    int op
+    int type_index
+    bint exact
+    const char* data
+    char* out
+    Py_ssize_t most             # outputs in a tile
+    Py_ssize_t chunks           # tiles in a line of the innermost kept loops
+    Py_ssize_t tiles
+    Py_ssize_t parts
+    char* states                # of a split walk: the state of each part
+    Py_ssize_t columns
+    Py_ssize_t slices
+
+
+cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
+    cdef const plan_t* plan = job.plan
+    cdef Py_ssize_t run
+    state.exact = job.exact
     state.few = plan.terms <= FEW
-    state.chain = plan.terms
+    state.chain = <double>plan.terms
     if plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= 16:
         run = plan.reduced[plan.n_reduced - 1].size
-        state.chain = <double>(plan.terms // run) * (run // 4096 + 1)
+        state.chain = <double>(plan.terms // run) * (run // 4096 + PARTS)
+
+
+cdef inline Py_ssize_t columns_of(const plan_t* plan, Py_ssize_t width) noexcept nogil:
+    """The columns of state that `width` outputs need while they are walked."""
+    if plan.form == ROWS:
+        return (width - 1) * plan.step + 1
+    if plan.form == NARROW:
+        return plan.group * plan.period
+    return width
+
+
+cdef void finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, const char* data,
+                      char* out, state_t* state, scratch_t* scratch) noexcept nogil:
+    """Turn a state into results, and look again at those that it cannot vouch for."""
+    cdef const plan_t* plan = job.plan
+    cdef Py_ssize_t i, column, found, step = 1, stride = 0, out_stride = 0
+    cdef bint apart = plan.flat > 1
     if plan.n_kept:
         stride = plan.kept[plan.n_kept - 1].stride
         out_stride = plan.kept[plan.n_kept - 1].out_stride
     if plan.form == ROWS or plan.form == NARROW:
         step = plan.step
-    most = tile_width(plan, k.tile)
+    if apart:
+        found = job.kernels.finish(width, step, <double>plan.terms, <char*>scratch.results,
+                                   plan.itemsize, scratch.suspects, state, NULL, 0)
+        scatter(plan, <const char*>scratch.results, start, width, out)
+    else:
+        found = job.kernels.finish(width, step, <double>plan.terms, out + start * out_stride,
+                                   out_stride, scratch.suspects, state, NULL, 0)
+    for i in range(found):
+        column = start + scratch.suspects[i]
+        look_again(plan, job.op, job.type_index, data + column * stride,
+                   out + (place(plan, column) if apart else column * out_stride),
+                   scratch.buffer)
+
+
+cdef void walk_tiles(void* context, Py_ssize_t part) noexcept nogil:
+    """Walk the tiles of one part, from the first to the result of the last."""
+    cdef const job_t* job = <const job_t*>context
+    cdef const plan_t* plan = job.plan
+    cdef const kernels_t* k = job.kernels
+    cdef scratch_t scratch
+    cdef state_t state
+    cdef odometer_t o
+    cdef Py_ssize_t offset = plan.start, out_offset = plan.out_start
+    cdef Py_ssize_t first = job.tiles * part // job.parts
+    cdef Py_ssize_t left = job.tiles * (part + 1) // job.parts - first
+    cdef Py_ssize_t start, width, line, stride = 0
+    cdef int i
+    state.a = scratch.a
+    state.b = scratch.b
+    state.c = scratch.c
+    state.d = scratch.d
+    set_state(job, &state)
+    if plan.n_kept:
+        stride = plan.kept[plan.n_kept - 1].stride
     rewind(&o, plan.n_kept - plan.flat if plan.n_kept else 0)
-    while True:
-        start = 0
-        while start < plan.line:
-            width = smaller(plan.line - start, most)
-            columns = width
-            if plan.form == ROWS:
-                columns = (width - 1) * step + 1
-            elif plan.form == NARROW:
-                columns = plan.group * plan.period
-            k.init(0, columns, &state, NULL, 0)
-            if plan.terms:
-                run_tile(plan, k, data + offset + start * stride, width, &state, scratch.buffer)
-            if apart:
-                found = k.finish(width, step, <double>plan.terms, <char*>scratch.results,
-                                 plan.itemsize, scratch.suspects, &state, NULL, 0)
-                scatter(plan, <const char*>scratch.results, start, width, out + out_offset)
-            else:
-                found = k.finish(width, step, <double>plan.terms,
-                                 out + out_offset + start * out_stride, out_stride,
-                                 scratch.suspects, &state, NULL, 0)
-            for i in range(found):
-                columns = start + scratch.suspects[i]
-                look_again(plan, op, type_index, data + offset + columns * stride,
-                           out + out_offset + (place(plan, columns) if apart
-                                               else columns * out_stride),
-                           scratch.buffer)
-            start += width
-        if not advance(&o, plan.kept, &offset, &out_offset):
-            break
+    line = first // job.chunks
+    start = first % job.chunks * job.most
+    for i in range(o.loops - 1, -1, -1):
+        o.at[i] = line % plan.kept[i].size
+        line //= plan.kept[i].size
+        offset += o.at[i] * plan.kept[i].stride
+        out_offset += o.at[i] * plan.kept[i].out_stride
+    while left:
+        width = smaller(plan.line - start, job.most)
+        k.init(0, columns_of(plan, width), &state, NULL, 0)
+        if plan.terms:
+            run_tile(plan, k, job.data + offset + start * stride, width, &state, scratch.buffer)
+        finish_tile(job, start, width, job.data + offset, job.out + out_offset, &state, &scratch)
+        left -= 1
+        start += width
+        if start == plan.line:
+            start = 0
+            advance(&o, plan.kept, &offset, &out_offset)
+
+
+cdef void point_into(const job_t* job, state_t* state, Py_ssize_t part) noexcept nogil:
+    """Let a state begin at the columns of a part."""
+    cdef const kernels_t* k = job.kernels
+    cdef Py_ssize_t columns = job.columns, every = job.slices * columns
+    state.a = job.states + part * columns * k.size_a
+    state.b = job.states + every * 8 + part * columns * k.size_b
+    state.c = job.states + every * 16 + part * columns * k.size_c
+    state.d = job.states + every * 24 + part * columns * k.size_d
+
+
+cdef void walk_slice(void* context, Py_ssize_t part) noexcept nogil:
+    """Fold one slice of the outermost reduced loop into the state of this part."""
+    cdef const job_t* job = <const job_t*>context
+    cdef plan_t plan = job.plan[0]
+    cdef char buffer[BUFFER]
+    cdef state_t state
+    cdef Py_ssize_t size = plan.reduced[0].size
+    cdef Py_ssize_t first = size // job.slices * part + smaller(part, size % job.slices)
+    cdef Py_ssize_t mine = size // job.slices + (1 if part < size % job.slices else 0)
+    set_state(job, &state)
+    point_into(job, &state, part)
+    job.kernels.init(0, job.columns, &state, NULL, 0)
+    plan.reduced[0].size = mine
+    run_tile(&plan, job.kernels, job.data + plan.start + first * plan.reduced[0].stride,
+             plan.line, &state, buffer)
 
 
 cdef void walk(const plan_t* plan, int op, int type_index, bint exact,
                const char* data, char* out) noexcept nogil:
-    if plan.outputs:
-        walk_tiles(plan, op, type_index, exact, data, out)
+    cdef job_t job
+    cdef state_t state
+    cdef scratch_t* scratch
+    cdef Py_ssize_t lines = 1
+    cdef double bytes_read = <double>plan.outputs * plan.terms * plan.itemsize
+    cdef int i
+    if plan.outputs == 0:
+        return
+    job.plan = plan
+    job.kernels = &TABLE.of[op][type_index]
+    job.op = op
+    job.type_index = type_index
+    job.exact = exact
+    job.data = data
+    job.out = out
+    job.most = tile_width(plan, job.kernels.tile)
+    if bytes_read >= LARGE and plan.form == RUNS and plan.line > 1:
+        job.most = smaller(job.most, plan.line // PARTS + 1)
+    job.chunks = (plan.line + job.most - 1) // job.most
+    for i in range(plan.n_kept - plan.flat):
+        lines *= plan.kept[i].size
+    job.tiles = lines * job.chunks
+    if bytes_read < LARGE:
+        job.parts = 1
+        walk_tiles(&job, 0)
+        return
+    if job.tiles == 1 and plan.n_reduced and plan.reduced[0].size >= 16 * PARTS:
+        # One tile: the reduced loop is cut instead, always into as many slices, so that
+        # the result is the same for any number of threads.
+        job.columns = columns_of(plan, plan.line)
+        job.slices = PARTS if job.columns <= 64 else FEW_PARTS
+        job.states = <char*>malloc(job.slices * job.columns * 32)
+        scratch = <scratch_t*>malloc(sizeof(scratch_t))
+        if job.states != NULL and scratch != NULL:
+            run_parts(walk_slice, &job, job.slices)
+            set_state(&job, &state)
+            point_into(&job, &state, 0)
+            job.kernels.fold(job.slices * job.columns, job.columns, &state, NULL, 0)
+            finish_tile(&job, 0, plan.line, data + plan.start, out + plan.out_start, &state,
+                        scratch)
+            free(job.states)
+            free(scratch)
+            return
+        free(job.states)
+        free(scratch)
+    job.parts = smaller(job.tiles, 4 * PARTS)
+    run_parts(walk_tiles, &job, job.parts)

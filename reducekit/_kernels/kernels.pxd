@@ -52,6 +52,10 @@ ctypedef Py_ssize_t (*finish_t)(Py_ssize_t count, Py_ssize_t step, double terms,
 
 cdef struct kernels_t:
     Py_ssize_t tile    # outputs whose state fits the arrays, TILE to LARGEST_TILE
+    int size_a         # bytes for one output in each array
+    int size_b
+    int size_c
+    int size_d
     init_t init
     runs_t runs
     runs_t short_runs  # run of at most SHORT, kept_stride == run * itemsize, outer == 1

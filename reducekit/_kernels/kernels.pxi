@@ -912,14 +912,14 @@ cdef inline void gather_evidence(const narrow_t* x, Py_ssize_t count,
     if narrow_t is float:
         for i in range(count):
             m4 = rk_bits32(x[i]) & 0x7fffffff
-            m4 = m4 if m4 < 0x7f800000 else 0
+            m4 &= <uint32_t>0 - <uint32_t>(m4 < 0x7f800000)    # written so, it is no branch
             high4 = m4 if m4 > high4 else high4
             m4 = m4 - 1                          # zeros become the largest
             low4 = m4 if m4 < low4 else low4
     else:
         for i in range(count):
             m2 = <uint16_t>x[i] & 0x7fff
-            m2 = m2 if m2 < infinity else 0
+            m2 &= <uint16_t>0 - <uint16_t>(m2 < infinity)
             high2 = m2 if m2 > high2 else high2
             m2 = m2 - 1
             low2 = m2 if m2 < low2 else low2
@@ -1822,8 +1822,16 @@ cdef inline void wide_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
 #
 # Operators in the order of schema.OPERATORS, types in that of dtypes.ELEMENT_TYPES.
 
+cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) noexcept:
+    k.tile = tile
+    k.size_a = a
+    k.size_b = b
+    k.size_c = c
+    k.size_d = d
+
+
 cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
-    k.tile = 4096 // sizeof(whole_t)
+    set_sizes(k, 4096 // sizeof(whole_t), sizeof(whole_t), 0, 0, 0)
     k.init = <init_t>whole_init[whole_t, order_t]
     k.runs = <runs_t>whole_runs[whole_t, order_t]
     k.short_runs = <runs_t>whole_short[whole_t, order_t]
@@ -1833,7 +1841,7 @@ cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
 
 
 cdef void use_key(kernels_t* k, const key_t* kind, order_t order) noexcept:
-    k.tile = 2048
+    set_sizes(k, 2048, 2, 0, 0, 0)
     k.init = <init_t>key_init[key_t, order_t]
     k.runs = <runs_t>key_runs[key_t, order_t]
     k.short_runs = <runs_t>key_short[key_t, order_t]
@@ -1843,7 +1851,7 @@ cdef void use_key(kernels_t* k, const key_t* kind, order_t order) noexcept:
 
 
 cdef void use_real(kernels_t* k, const real_t* kind, order_t order) noexcept:
-    k.tile = 1024
+    set_sizes(k, 1024, sizeof(real_t), sizeof(real_t), 4, 0)
     k.init = <init_t>real_init[real_t, order_t]
     k.runs = <runs_t>real_runs[real_t, order_t]
     k.short_runs = <runs_t>real_short[real_t, order_t]
@@ -1853,7 +1861,7 @@ cdef void use_real(kernels_t* k, const real_t* kind, order_t order) noexcept:
 
 
 cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
-    k.tile = 1024
+    set_sizes(k, 1024, 8, 8, 4, 4)
     k.init = narrow_init
     k.runs = <runs_t>narrow_runs[narrow_t]
     k.short_runs = <runs_t>narrow_short[narrow_t]
@@ -1863,7 +1871,7 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
 
 
 cdef void use_wide(kernels_t* k) noexcept:
-    k.tile = 1024
+    set_sizes(k, 1024, 8, 8, 8, 0)
     k.init = wide_init
     k.runs = wide_runs
     k.short_runs = wide_short
