@@ -194,6 +194,9 @@ cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* da
         while True:
             if rows:
                 k.rows(data + offset, wide, rows, wide * plan.itemsize, state, NULL, 0)
+            elif state.fresh:
+                k.init(0, wide, state, NULL, 0)
+                state.fresh = False
             start = rows * wide * plan.itemsize
             if left:
                 k.rows(data + offset + start, left * plan.period, 1, 0, state, NULL, 0)
@@ -376,8 +379,10 @@ cdef void walk_tiles(void* context, Py_ssize_t part) noexcept nogil:
         out_offset += o.at[i] * plan.kept[i].out_stride
     while left:
         width = smaller(plan.line - start, job.most)
-        k.init(0, columns_of(plan, width), &state, NULL, 0)
-        if plan.terms:
+        if plan.terms == 0:
+            k.init(0, columns_of(plan, width), &state, NULL, 0)
+        else:
+            state.fresh = True
             run_tile(plan, k, job.data + offset + start * stride, width, &state, scratch.buffer)
         finish_tile(job, start, width, job.data + offset, job.out + out_offset, &state, &scratch)
         left -= 1
@@ -408,7 +413,7 @@ cdef void walk_slice(void* context, Py_ssize_t part) noexcept nogil:
     cdef Py_ssize_t mine = size // job.slices + (1 if part < size % job.slices else 0)
     set_state(job, &state)
     point_into(job, &state, part)
-    job.kernels.init(0, job.columns, &state, NULL, 0)
+    state.fresh = True
     plan.reduced[0].size = mine
     run_tile(&plan, job.kernels, job.data + plan.start + first * plan.reduced[0].stride,
              plan.line, &state, buffer)

@@ -23,6 +23,8 @@ cdef struct state_t:
     void* b
     void* c
     void* d
+    bint fresh         # nothing is folded in yet, the arrays hold anything: the kernel must
+                       # set all columns, and clear this
     bint few           # sums of at most FEW terms: fill d, so that ties are settled at once
     double chain       # float64 sums: additions to the pair of one output, at most
     bint exact         # float64 sums: the result must be the rounded true sum

@@ -21,7 +21,7 @@ from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 from cpython.pycapsule cimport PyCapsule_New
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 from libc.math cimport isfinite, isnan
 from .bind cimport bind1, bind2
 from .kernels cimport (
@@ -119,6 +119,13 @@ cdef inline void ask_ahead(const char* p) noexcept nogil:
     RK_PREFETCH(p + (AHEAD + 192))
 
 
+cdef inline void ask_for(const char* p, Py_ssize_t size) noexcept nogil:
+    """Ask for `size` bytes that come AHEAD of p."""
+    cdef Py_ssize_t i
+    for i in range(0, size, 64):
+        RK_PREFETCH(p + AHEAD + i)
+
+
 cdef inline bint is_largest(order_t order) noexcept nogil:
     if order_t is largest_t:
         return True
@@ -212,6 +219,8 @@ cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
     cdef whole_t lane[256]
     cdef whole_t best, last
     cdef Py_ssize_t i, o, b, k, blocks, start
+    if state.fresh:
+        whole_init(0, kept, state, kind, order)
     # In blocks of a few lines a saturated result (True, 255) ends the search early.
     cdef bint may_stop = not is_total[order_t](order) and sizeof(whole_t) == 1
     last = neutral(kind, order)
@@ -242,6 +251,23 @@ cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
         if blocks:
             best = join(join_lanes(lane, order), best, order)
         a[i] = best
+    state.fresh = False
+
+
+cdef inline void whole_pass(const whole_t[:, ::1] v, Py_ssize_t r, int count, whole_t* best,
+                            Py_ssize_t width, order_t order, const bint first) noexcept nogil:
+    """One, two, three or four rows into a vector; `first` says that it holds nothing yet."""
+    cdef Py_ssize_t j
+    cdef whole_t x
+    for j in range(width):
+        x = v[r, j]
+        if count > 1:
+            x = join(x, v[r + 1, j], order)
+        if count > 2:
+            x = join(x, v[r + 2, j], order)
+        if count > 3:
+            x = join(x, v[r + 3, j], order)
+        best[j] = x if first else join(x, best[j], order)
 
 
 cdef inline void whole_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
@@ -250,30 +276,39 @@ cdef inline void whole_rows(const char* data, Py_ssize_t columns, Py_ssize_t row
     cdef const whole_t[:, ::1] v = None
     cdef whole_t* a = <whole_t*>state.a
     cdef whole_t best[4096]
-    cdef Py_ssize_t first, width, r, j, most = 4096 // sizeof(whole_t)
+    cdef Py_ssize_t first, width, r, most = 4096 // sizeof(whole_t)
     first = 0
     while first < columns:
         width = columns - first if columns - first < most else most
         bind2(data + first * <Py_ssize_t>sizeof(whole_t), rows, width, row_stride,
               sizeof(whole_t), v)
-        for j in range(width):
-            best[j] = a[first + j]
-        for r in range(rows // 4):
-            for j in range(width):
-                best[j] = join(join(join(v[4 * r, j], v[4 * r + 1, j], order),
-                                    join(v[4 * r + 2, j], v[4 * r + 3, j], order), order),
-                               best[j], order)
-        r = rows // 4 * 4
-        if rows & 2:
-            for j in range(width):
-                best[j] = join(join(v[r, j], v[r + 1, j], order), best[j], order)
-            r += 2
-        if rows & 1:
-            for j in range(width):
-                best[j] = join(v[r, j], best[j], order)
-        for j in range(width):
-            a[first + j] = best[j]
+        r = 0
+        if not state.fresh:
+            memcpy(best, a + first, width * sizeof(whole_t))
+        elif rows >= 4:
+            whole_pass(v, 0, 4, best, width, order, True)
+            r = 4
+        elif rows == 3:
+            whole_pass(v, 0, 3, best, width, order, True)
+            r = 3
+        elif rows == 2:
+            whole_pass(v, 0, 2, best, width, order, True)
+            r = 2
+        else:
+            whole_pass(v, 0, 1, best, width, order, True)
+            r = 1
+        while r + 4 <= rows:
+            whole_pass(v, r, 4, best, width, order, False)
+            r += 4
+        if rows - r == 3:
+            whole_pass(v, r, 3, best, width, order, False)
+        elif rows - r == 2:
+            whole_pass(v, r, 2, best, width, order, False)
+        elif rows - r == 1:
+            whole_pass(v, r, 1, best, width, order, False)
+        memcpy(a + first, best, width * sizeof(whole_t))
         first += most
+    state.fresh = False
 
 
 cdef inline Py_ssize_t whole_halve(const whole_t* source, whole_t* to, Py_ssize_t count,
@@ -337,12 +372,17 @@ cdef inline void whole_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_
         start = 0
         while start < kept:
             size = kept - start if kept - start < most else most
+            ask_for(data + start * kept_stride + o * outer_stride, size * kept_stride)
             results = whole_squeeze(
                 <const whole_t*>(data + start * kept_stride + o * outer_stride),
                 one, two, size, run, order)
-            for i in range(size):
-                a[start + i] = join(results[i], a[start + i], order)
+            if state.fresh:
+                memcpy(a + start, results, size * sizeof(whole_t))
+            else:
+                for i in range(size):
+                    a[start + i] = join(results[i], a[start + i], order)
             start += most
+        state.fresh = False
 
 
 cdef inline void whole_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
@@ -407,6 +447,9 @@ cdef inline void key_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_str
     cdef int16_t lane[128]
     cdef int16_t x, best
     cdef Py_ssize_t i, o, b, k, start, blocks = run // 128
+    if state.fresh:
+        key_init[key_t, order_t](0, kept, state, kind, order)
+        state.fresh = False
     for i in range(kept):
         best = a[i]
         for k in range(128):
@@ -443,6 +486,9 @@ cdef inline void key_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
     cdef int16_t best[2048]
     cdef int16_t x, y, z, w
     cdef Py_ssize_t first, width, r, j
+    if state.fresh:
+        key_init[key_t, order_t](0, columns, state, kind, order)
+        state.fresh = False
     for first in range(0, columns, 2048):
         width = columns - first if columns - first < 2048 else 2048
         bind2(data + first * 2, rows, width, row_stride, 2, v)
@@ -493,10 +539,16 @@ cdef inline void key_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
             v = <const uint16_t*>(data + start * kept_stride + o * outer_stride)
             for i in range(size * run):
                 keys[i] = key16(v[i], flip, turn)
+            ask_for(<const char*>v, size * kept_stride)
             results = whole_squeeze[int16_t, largest_t](keys, one, two, size, run, 0)
+            if state.fresh:
+                memcpy(a + start, results, size * 2)
+                start += most
+                continue
             for i in range(size):
                 a[start + i] = results[i] if results[i] > a[start + i] else a[start + i]
             start += most
+        state.fresh = False
 
 
 cdef inline Py_ssize_t key_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
@@ -603,6 +655,9 @@ cdef inline void real_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
     cdef int64_t key8, top8
     cdef Py_ssize_t i, o, k, n, start, lanes = 256 // sizeof(real_t)
     cdef Py_ssize_t blocks = run // lanes
+    if state.fresh:
+        real_init[real_t, order_t](0, kept, state, kind, order)
+        state.fresh = False
     for i in range(kept):
         if blocks == 0:
             top = a[i]
@@ -683,6 +738,46 @@ cdef inline void real_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
         c[i] = sign
 
 
+cdef inline void real_pass(const real_t[:, ::1] v, const uint32_t[:, ::1] w, Py_ssize_t r,
+                           int count, real_t* best, real_t* total, uint32_t* bits,
+                           Py_ssize_t width, Py_ssize_t words, const bint largest,
+                           const bint first) noexcept nogil:
+    """One to four rows into the evidence; `first` says that it holds nothing yet."""
+    cdef Py_ssize_t j
+    cdef real_t x, sum_, top, infinity = <real_t>rk_float(0x7f800000)
+    cdef real_t nothing = -infinity if largest else infinity
+    cdef uint32_t b
+    for j in range(width):
+        # One after the other: the best so far is never NaN, an element may be.
+        x = v[r, j]
+        top = nothing if first else best[j]
+        sum_ = x if first else total[j] + x
+        top = x if above(x, top, largest) else top
+        if count > 1:
+            x = v[r + 1, j]
+            sum_ += x
+            top = x if above(x, top, largest) else top
+        if count > 2:
+            x = v[r + 2, j]
+            sum_ += x
+            top = x if above(x, top, largest) else top
+        if count > 3:
+            x = v[r + 3, j]
+            sum_ += x
+            top = x if above(x, top, largest) else top
+        best[j] = top
+        total[j] = sum_
+    for j in range(words):
+        b = w[r, j]
+        if count > 1:
+            b = join_bits(b, w[r + 1, j], largest)
+        if count > 2:
+            b = join_bits(b, w[r + 2, j], largest)
+        if count > 3:
+            b = join_bits(b, w[r + 3, j], largest)
+        bits[j] = b if first else join_bits(b, bits[j], largest)
+
+
 cdef inline void real_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                            Py_ssize_t row_stride, state_t* state,
                            const real_t* kind, order_t order) noexcept nogil:
@@ -695,7 +790,6 @@ cdef inline void real_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
     cdef real_t best[512]
     cdef real_t total[512]
     cdef uint32_t bits[1024]
-    cdef real_t x, y, z, u, top
     cdef Py_ssize_t first, width, words, r, j, each = sizeof(real_t) // 4
     for first in range(0, columns, 512):
         width = columns - first if columns - first < 512 else 512
@@ -703,56 +797,41 @@ cdef inline void real_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
         bind2(data + first * <Py_ssize_t>sizeof(real_t), rows, width, row_stride,
               sizeof(real_t), v)
         bind2(data + first * <Py_ssize_t>sizeof(real_t), rows, words, row_stride, 4, w)
+        r = 0
+        if not state.fresh:
+            memcpy(best, a + first, width * sizeof(real_t))
+            memcpy(total, b + first, width * sizeof(real_t))
+            for j in range(words):
+                bits[j] = ~<uint32_t>0 if largest else 0
+        elif rows >= 4:
+            real_pass(v, w, 0, 4, best, total, bits, width, words, largest, True)
+            r = 4
+        elif rows == 3:
+            real_pass(v, w, 0, 3, best, total, bits, width, words, largest, True)
+            r = 3
+        elif rows == 2:
+            real_pass(v, w, 0, 2, best, total, bits, width, words, largest, True)
+            r = 2
+        else:
+            real_pass(v, w, 0, 1, best, total, bits, width, words, largest, True)
+            r = 1
+        while r + 4 <= rows:
+            real_pass(v, w, r, 4, best, total, bits, width, words, largest, False)
+            r += 4
+        if rows - r == 3:
+            real_pass(v, w, r, 3, best, total, bits, width, words, largest, False)
+        elif rows - r == 2:
+            real_pass(v, w, r, 2, best, total, bits, width, words, largest, False)
+        elif rows - r == 1:
+            real_pass(v, w, r, 1, best, total, bits, width, words, largest, False)
+        memcpy(a + first, best, width * sizeof(real_t))
+        memcpy(b + first, total, width * sizeof(real_t))
         for j in range(width):
-            best[j] = a[first + j]
-            total[j] = b[first + j]
-        for j in range(words):
-            bits[j] = ~<uint32_t>0 if largest else 0
-        for r in range(rows // 4):
-            for j in range(width):
-                x = v[4 * r, j]
-                y = v[4 * r + 1, j]
-                z = v[4 * r + 2, j]
-                u = v[4 * r + 3, j]
-                total[j] += (x + y) + (z + u)
-                # One after the other: the best so far is never NaN, an element may be.
-                top = x if above(x, best[j], largest) else best[j]
-                top = y if above(y, top, largest) else top
-                top = z if above(z, top, largest) else top
-                best[j] = u if above(u, top, largest) else top
-            for j in range(words):
-                if largest:
-                    bits[j] &= (w[4 * r, j] & w[4 * r + 1, j]) & (w[4 * r + 2, j] & w[4 * r + 3, j])
-                else:
-                    bits[j] |= (w[4 * r, j] | w[4 * r + 1, j]) | (w[4 * r + 2, j] | w[4 * r + 3, j])
-        r = rows // 4 * 4
-        if rows & 2:
-            for j in range(width):
-                x = v[r, j]
-                y = v[r + 1, j]
-                total[j] += x + y
-                top = x if above(x, best[j], largest) else best[j]
-                best[j] = y if above(y, top, largest) else top
-            for j in range(words):
-                if largest:
-                    bits[j] &= w[r, j] & w[r + 1, j]
-                else:
-                    bits[j] |= w[r, j] | w[r + 1, j]
-            r += 2
-        if rows & 1:
-            for j in range(width):
-                x = v[r, j]
-                total[j] += x
-                best[j] = x if above(x, best[j], largest) else best[j]
-            for j in range(words):
-                bits[j] = bits[j] & w[r, j] if largest else bits[j] | w[r, j]
-        for j in range(width):
-            a[first + j] = best[j]
-            b[first + j] = total[j]
-            if largest:
-                c[first + j] &= bits[j * each + each - 1]
+            if state.fresh:
+                c[first + j] = bits[j * each + each - 1]
             else:
-                c[first + j] |= bits[j * each + each - 1]
+                c[first + j] = join_bits(c[first + j], bits[j * each + each - 1], largest)
+    state.fresh = False
 
 
 cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
@@ -770,7 +849,8 @@ cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
     cdef const int64_t* results8
     cdef const int32_t* results4
     cdef const char* p
-    cdef real_t x
+    cdef real_t x, infinity = <real_t>rk_float(0x7f800000)
+    cdef real_t nothing = -infinity if largest else infinity
     cdef uint32_t sign
     cdef Py_ssize_t i, o, start, size, most = 1024 // run
     for o in range(outer):
@@ -778,6 +858,7 @@ cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
         while start < kept:
             size = kept - start if kept - start < most else most
             p = data + start * kept_stride + o * outer_stride
+            ask_for(p, size * kept_stride)
             if real_t is float:
                 for i in range(size * run):
                     narrow[i] = key32((<const int32_t*>p)[i], largest)
@@ -793,10 +874,16 @@ cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
                 else:
                     x = from_key64(results8[i], largest)
                 sign = sign_word(x)
+                if state.fresh:
+                    a[start + i] = x if above(x, nothing, largest) else nothing
+                    b[start + i] = x
+                    c[start + i] = sign
+                    continue
                 a[start + i] = x if above(x, a[start + i], largest) else a[start + i]
                 b[start + i] += x
                 c[start + i] = c[start + i] & sign if largest else c[start + i] | sign
             start += most
+        state.fresh = False
 
 
 cdef inline void real_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
@@ -1079,6 +1166,9 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
     cdef double t, s, z
     cdef Py_ssize_t i, o, k, start
     cdef bint one_block = outer * run <= 4096
+    if state.fresh:
+        narrow_init(0, kept, state, NULL, 0)
+        state.fresh = False
     for i in range(kept):
         if run < 32:
             for o in range(outer):
@@ -1165,6 +1255,7 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
         while start < kept:
             size = kept - start if kept - start < most else most
             x = <const narrow_t*>(data + start * kept_stride + o * outer_stride)
+            ask_for(<const char*>x, size * kept_stride)
             # One bound for all outputs of the block: it is rarely worse than their own.
             high = 0
             low = ~<uint32_t>0
@@ -1206,6 +1297,15 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
                     left = 1
                 source = to
                 to = &two[0] if to == &one[0] else &one[0]
+            if state.fresh:
+                for i in range(size):
+                    a[start + i] = source[i]
+                    b[start + i] = 0
+                for i in range(size):
+                    c[start + i] = high
+                    d[start + i] = low
+                start += most
+                continue
             for i in range(size):
                 t = source[i]
                 s = a[start + i] + t
@@ -1216,6 +1316,7 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
                 c[start + i] = high if high > c[start + i] else c[start + i]
                 d[start + i] = low if low < d[start + i] else d[start + i]
             start += most
+        state.fresh = False
 
 
 cdef inline void sixteen_rows(const char* data, Py_ssize_t width, Py_ssize_t rows,
@@ -1296,10 +1397,38 @@ cdef inline void sixteen_rows(const char* data, Py_ssize_t width, Py_ssize_t row
                        else peak[j])
 
 
+cdef inline void float_pass(const float[:, ::1] v, Py_ssize_t r, int count, double* total,
+                            uint32_t* peak, Py_ssize_t width, const bint first) noexcept nogil:
+    """One to four rows into sums and largest magnitudes; `first`: they hold nothing yet."""
+    cdef Py_ssize_t j
+    cdef double s
+    cdef uint32_t m, x
+    for j in range(width):
+        s = v[r, j]
+        m = rk_bits32(v[r, j]) & 0x7fffffff
+        if count > 1:
+            s += v[r + 1, j]
+            x = rk_bits32(v[r + 1, j]) & 0x7fffffff
+            m = x if x > m else m
+        if count == 3:
+            s += v[r + 2, j]
+            x = rk_bits32(v[r + 2, j]) & 0x7fffffff
+            m = x if x > m else m
+        if count == 4:
+            s += <double>v[r + 2, j] + <double>v[r + 3, j]
+            x = rk_bits32(v[r + 2, j]) & 0x7fffffff
+            m = x if x > m else m
+            x = rk_bits32(v[r + 3, j]) & 0x7fffffff
+            m = x if x > m else m
+        total[j] = s if first else total[j] + s
+        peak[j] = m if first or m > peak[j] else peak[j]
+
+
 cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                              Py_ssize_t row_stride, state_t* state,
                              const narrow_t* kind, int order) noexcept nogil:
     cdef const narrow_t[:, ::1] v = None
+    cdef const float[:, ::1] f = None
     cdef double* a = <double*>state.a
     cdef double* b = <double*>state.b
     cdef uint32_t* c = <uint32_t*>state.c
@@ -1307,69 +1436,80 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
     cdef double total[1024]
     cdef double before, sum_, z
     cdef uint32_t peak[1024]
-    cdef uint32_t least[1024]
-    cdef uint32_t m, x
+    cdef uint32_t m
     cdef Py_ssize_t first, width, r, j, start, size
+    cdef bint fresh
     for first in range(0, columns, 1024):
         width = columns - first if columns - first < 1024 else 1024
         bind2(data + first * <Py_ssize_t>sizeof(narrow_t), rows, width, row_stride,
               sizeof(narrow_t), v)
-        for j in range(width):
-            peak[j] = c[first + j]
+        bind2(data + first * <Py_ssize_t>sizeof(narrow_t), rows, width, row_stride,
+              sizeof(narrow_t), f)
+        fresh = state.fresh
+        if not fresh:
+            memcpy(peak, c + first, width * 4)
+        elif narrow_t is not float:
+            memset(peak, 0, width * 4)
         for start in range(0, rows, 128):
             size = rows - start if rows - start < 128 else 128
-            for j in range(width):
-                total[j] = -0.0
             if narrow_t is not float:
+                for j in range(width):
+                    total[j] = -0.0
                 for j in range(0, width, 128):
                     sixteen_rows[narrow_t](
                         data + (first + j) * 2 + start * row_stride,
                         width - j if width - j < 128 else 128, size, row_stride,
                         total + j, peak + j, kind)
             else:
-                for r in range(start, start + size // 4 * 4, 4):
+                r = start
+                if not fresh:
                     for j in range(width):
-                        total[j] += ((<double>v[r, j] + <double>v[r + 1, j])
-                                     + (<double>v[r + 2, j] + <double>v[r + 3, j]))
-                        m = rk_bits32(v[r, j]) & 0x7fffffff
-                        x = rk_bits32(v[r + 1, j]) & 0x7fffffff
-                        m = x if x > m else m
-                        x = rk_bits32(v[r + 2, j]) & 0x7fffffff
-                        m = x if x > m else m
-                        x = rk_bits32(v[r + 3, j]) & 0x7fffffff
-                        m = x if x > m else m
-                        peak[j] = m if m > peak[j] else peak[j]
-                r = start + size // 4 * 4
-                if size & 2:
-                    for j in range(width):
-                        total[j] += <double>v[r, j] + <double>v[r + 1, j]
-                        m = rk_bits32(v[r, j]) & 0x7fffffff
-                        x = rk_bits32(v[r + 1, j]) & 0x7fffffff
-                        m = x if x > m else m
-                        peak[j] = m if m > peak[j] else peak[j]
+                        total[j] = -0.0
+                elif size >= 4:
+                    float_pass(f, r, 4, total, peak, width, True)
+                    r += 4
+                elif size == 3:
+                    float_pass(f, r, 3, total, peak, width, True)
+                    r += 3
+                elif size == 2:
+                    float_pass(f, r, 2, total, peak, width, True)
                     r += 2
-                if size & 1:
-                    for j in range(width):
-                        total[j] += v[r, j]
-                        m = rk_bits32(v[r, j]) & 0x7fffffff
-                        peak[j] = m if m > peak[j] else peak[j]
+                else:
+                    float_pass(f, r, 1, total, peak, width, True)
+                    r += 1
+                while r + 4 <= start + size:
+                    float_pass(f, r, 4, total, peak, width, False)
+                    r += 4
+                if start + size - r == 3:
+                    float_pass(f, r, 3, total, peak, width, False)
+                elif start + size - r == 2:
+                    float_pass(f, r, 2, total, peak, width, False)
+                elif start + size - r == 1:
+                    float_pass(f, r, 1, total, peak, width, False)
+            if fresh:
+                memcpy(a + first, total, width * 8)
+                memset(b + first, 0, width * 8)
+                fresh = False
+                continue
             for j in range(width):
                 before = a[first + j]
                 sum_ = before + total[j]
                 z = sum_ - before
                 b[first + j] += (before - (sum_ - z)) + (total[j] - z)
                 a[first + j] = sum_
-        for j in range(width):
-            c[first + j] = peak[j]
+        memcpy(c + first, peak, width * 4)
         if state.few and narrow_t is not half_t:
-            for j in range(width):
-                least[j] = d[first + j]
-            for r in range(rows):
+            # d may stand for itself here: it is no part of what is read.
+            if state.fresh:
                 for j in range(width):
-                    m = magnitude[narrow_t](v[r, j]) - 1       # zeros become the largest
-                    least[j] = m if m < least[j] else least[j]
-            for j in range(width):
-                d[first + j] = least[j]
+                    d[first + j] = magnitude[narrow_t](v[0, j]) - 1    # zeros become the largest
+            for r in range(1 if state.fresh else 0, rows):
+                for j in range(width):
+                    m = magnitude[narrow_t](v[r, j]) - 1
+                    d[first + j] = m if m < d[first + j] else d[first + j]
+        elif state.fresh:
+            memset(d + first, 0xff, width * 4)
+    state.fresh = False
 
 
 cdef inline void narrow_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
@@ -1594,6 +1734,9 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
     cdef Py_ssize_t i, o, k, start, size, block = run
     cdef const char* p
     cdef uint64_t m
+    if state.fresh:
+        wide_init(0, kept, state, NULL, 0)
+        state.fresh = False
     if exact and run > 4096:
         block = 4096            # the proof wants short chains
     for i in range(kept):
@@ -1643,6 +1786,7 @@ cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
         while start < kept:
             size = kept - start if kept - start < most else most
             v = <const double*>(data + start * kept_stride + o * outer_stride)
+            ask_for(<const char*>v, size * kept_stride)
             if run == 3:
                 for i in range(size):
                     s = v[3 * i] + v[3 * i + 1]
@@ -1670,7 +1814,12 @@ cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
                         s = t
                     sums[i] = s
                     rests[i] = e
-            for i in range(size):
+            if state.fresh:
+                memcpy(a + start, sums, size * 8)
+                memcpy(b + start, rests, size * 8)
+                for i in range(size):
+                    c[start + i] = 0
+            for i in range(0 if state.fresh else size):
                 x = sums[i]
                 s = a[start + i] + x
                 z = s - a[start + i]
@@ -1685,6 +1834,7 @@ cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
                     c[start + i] = (<uint64_t>high if <uint64_t>high > c[start + i]
                                     else c[start + i])
             start += most
+        state.fresh = False
 
 
 cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t rows,
@@ -1700,6 +1850,9 @@ cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t r
     cdef double x, s, z, t, e, one = rk_one
     cdef int64_t m
     cdef Py_ssize_t first, width, r, j
+    if state.fresh:
+        wide_init(0, columns, state, NULL, 0)
+        state.fresh = False
     for first in range(0, columns, 256):
         width = columns - first if columns - first < 256 else 256
         bind2(data + first * 8, rows, width, row_stride, 8, v)
