@@ -254,6 +254,23 @@ def test_what_does_not_fit_into_memory_is_skipped(monkeypatch):
     assert "1 cells" in bench.summary_text(results)
 
 
+def test_numba_does_not_change_the_threads_of_others():
+    """It sets those of OpenMP when it starts, which PyTorch then has too."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("numbagg")
+    seen = []
+    cell = cell_of("max", "float32", (2000, 50), (0,))
+    (peer,) = (each for each in contenders.CONTENDERS if each.name == "torch")
+    chosen = contenders.installed(("torch", "numbagg"))
+    with contenders.thread_counts(chosen, 1):
+        for contender in (*chosen, peer):
+            call = contender.call(contenders.Problem(cell, grid.make(cell)))
+            call.answer()
+            if contender is peer:
+                seen.append(torch.get_num_threads())
+    assert seen == [1, 1]
+
+
 def test_timing_takes_turns_and_prepares():
     seen = []
     calls = {

@@ -13,7 +13,8 @@ import ctypes
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -79,6 +80,9 @@ class Contender:
         such reduction. It may raise anything for the same reason.
     threads : callable
         A context in which the library uses so many threads.
+    pin : callable, optional
+        Tells the library the number of threads, before each batch of calls: numba
+        changes it for all that use OpenMP, PyTorch among them.
     skips_nan : bool
         Whether its answer leaves NaN out, which is another question.
     """
@@ -87,7 +91,15 @@ class Contender:
     modules: tuple[str, ...]
     prepare: Callable[[Problem], Call | None]
     threads: Callable[[int], Any]
+    pin: Callable[[int], object] | None = None
     skips_nan: bool = False
+
+    def call(self, problem: Problem) -> Call | None:
+        """What ``prepare`` gives, with the number of threads set before it."""
+        call = self.prepare(problem)
+        if call is None or self.pin is None:
+            return call
+        return replace(call, before=partial(self.pin, problem.threads))
 
 
 def _ours(problem: Problem) -> Call:
@@ -227,22 +239,34 @@ def _switched(get: Callable[[], Any], set_: Callable[[Any], object], value: Any)
         set_(before)
 
 
+def _pin_ours(threads: int) -> None:
+    package: Any = reducekit
+    if hasattr(package, "set_num_threads"):
+        package.set_num_threads(threads)
+
+
 def _our_threads(threads: int) -> Any:
     package: Any = reducekit
     if not hasattr(package, "set_num_threads"):
         return ExitStack()
-    return _switched(package.get_num_threads, package.set_num_threads, threads)
+    return _switched(package.get_num_threads, _pin_ours, threads)
+
+
+def _pin_torch(threads: int) -> None:
+    import_module("torch").set_num_threads(threads)
 
 
 def _torch_threads(threads: int) -> Any:
-    torch = import_module("torch")
-    return _switched(torch.get_num_threads, torch.set_num_threads, threads)
+    return _switched(import_module("torch").get_num_threads, _pin_torch, threads)
+
+
+def _pin_numba(threads: int) -> None:
+    numba = import_module("numba")
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
 
 
 def _numba_threads(threads: int) -> Any:
-    numba = import_module("numba")
-    limit = min(threads, numba.config.NUMBA_NUM_THREADS)
-    return _switched(numba.get_num_threads, numba.set_num_threads, limit)
+    return _switched(import_module("numba").get_num_threads, _pin_numba, threads)
 
 
 def _jax_settings(threads: int) -> Any:
@@ -262,12 +286,14 @@ def _no_threads(threads: int) -> Any:
 
 
 CONTENDERS: tuple[Contender, ...] = (
-    Contender(OURS, ("reducekit",), _ours, _our_threads),
+    Contender(OURS, ("reducekit",), _ours, _our_threads, _pin_ours),
     Contender("numpy", ("numpy",), _numpy, _no_threads),
-    Contender("torch", ("torch",), _torch, _torch_threads),
+    Contender("torch", ("torch",), _torch, _torch_threads, _pin_torch),
     Contender("onnxruntime", ("onnxruntime", "onnx"), _onnxruntime, _no_threads),
     Contender("bottleneck", ("bottleneck",), _bottleneck, _no_threads, skips_nan=True),
-    Contender("numbagg", ("numbagg", "numba"), _numbagg, _numba_threads, skips_nan=True),
+    Contender(
+        "numbagg", ("numbagg", "numba"), _numbagg, _numba_threads, _pin_numba, skips_nan=True
+    ),
     Contender("jax", ("jax", "jaxlib"), _jax, _jax_settings),
 )
 """Ours, and all that it can be compared with."""

@@ -237,18 +237,17 @@ def memory(say: Say, *, quick: bool = False, threads: int = 1, only: Sequence[st
 
 def threads(say: Say, *, quick: bool = False, threads: int = 2, only: Sequence[str] = ()) -> Rows:
     """Arrays of 1e6 elements and more on several threads, against PyTorch and one thread."""
-    set_threads = getattr(reducekit, "set_num_threads", None)
     contenders = installed(("torch",))
     large = (cell for cell in cells(quick=quick, only=only) if cell.case.elements >= LARGE)
     chosen = some(large, only)
     say(f"{threads} threads: reducekit, its gain over one thread, and torch / reducekit")
-    if set_threads is None:
+    if not hasattr(reducekit, "set_num_threads"):
         say("reducekit has no threads in this build: its times are those of one")
     rows: Rows = []
     with warnings.catch_warnings(), thread_counts(contenders, threads):
         warnings.simplefilter("ignore")
         for cell in chosen:
-            row = _threads_row(cell, contenders, threads, QUICK if quick else FULL, set_threads)
+            row = _threads_row(cell, contenders, threads, QUICK if quick else FULL)
             say(
                 f"{cell.name:<46}{seconds_text(row['seconds'][OURS]):>9}"
                 f"{row['gain']:>7.2f} x   torch {ratio_text(row['ratio']):>5} x"
@@ -269,17 +268,13 @@ def _threads_row(
     contenders: list[Contender],
     threads: int,
     effort: Effort,
-    set_threads: Callable[[int], object] | None,
 ) -> dict[str, Any]:
     problem = Problem(cell, make(cell), threads)
-    ours = _call(contenders[0], problem)
-    calls = {OURS: ours, "one thread": ours}
-    if set_threads is not None:
-        calls[OURS] = replace(ours, before=lambda: set_threads(threads))
-        calls["one thread"] = replace(ours, before=lambda: set_threads(1))
+    alone = _call(contenders[0], replace(problem, threads=1))
+    calls = {OURS: _call(contenders[0], problem), "one thread": alone}
     for peer in contenders[1:]:
         try:
-            call = peer.prepare(problem)
+            call = peer.call(problem)
             if call is not None:
                 call.answer()
                 calls[peer.name] = call
@@ -349,7 +344,7 @@ def _instructions(cell: Cell, who: str, calls: int) -> int:
 
 
 def _call(contender: Contender, problem: Problem) -> Call:
-    call = contender.prepare(problem)
+    call = contender.call(problem)
     assert call is not None
     return call
 

@@ -163,7 +163,7 @@ class _Session:
             if contender.skips_nan and problem.cell.case.values == "nan":
                 continue
             try:
-                call = contender.prepare(problem)
+                call = contender.call(problem)
                 if call is not None:
                     answers[contender.name] = call.answer()
                     calls[contender.name] = call
