@@ -17,6 +17,7 @@ from . import schema
 from ._accumulator import Accumulator
 from ._engine import reduce_max, reduce_min, reduce_sum
 from ._rules import get_default_opset, opset, set_default_opset
+from ._threads import get_num_threads, set_num_threads
 from .errors import ArgumentError, AxesError, DTypeError, OpsetError, ReduceError
 from .explain import Explanation, explain
 from .tensor import Tensor
@@ -37,10 +38,12 @@ __all__ = [
     "Tensor",
     "explain",
     "get_default_opset",
+    "get_num_threads",
     "opset",
     "reduce_max",
     "reduce_min",
     "reduce_sum",
     "schema",
     "set_default_opset",
+    "set_num_threads",
 ]
