@@ -251,7 +251,7 @@ def test_what_does_not_fit_into_memory_is_skipped(monkeypatch):
     monkeypatch.setattr(runner.machine, "free_memory", lambda: 1000)
     results = run(cell_of("max", "int8", (10,), (0,)), cell_of("max", "int8", (5000,), (0,)))
     assert results["skipped"] == ["max int8 5000 over all"]
-    assert "1 cells" in bench.summary_text(results)
+    assert "1 of the cells" in bench.summary_text(results)
 
 
 def test_numba_does_not_change_the_threads_of_others():

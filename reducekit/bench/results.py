@@ -156,7 +156,7 @@ def summary_text(results: dict[str, Any]) -> str:
     lines += _weak_shapes(cells)
     lines += _answers_text(cells)
     if results["skipped"]:
-        lines.append(f"skipped, too large for this memory: {len(results['skipped'])} cells")
+        lines.append(f"skipped, too large for this memory: {len(results['skipped'])} of the cells")
     return "\n".join(lines)
 
 

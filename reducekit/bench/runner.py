@@ -138,11 +138,12 @@ class _Session:
         calls, answers = self._prepare(problem)
         memory = cell.case.memory(cell.element)
         reads, scale = self.reader.calls(memory)
+        reading = {f"read {name}": call for name, call in reads.items()}
         times = measure(
-            {**calls, **{f"read {name}": call for name, call in reads.items()}},
+            {**calls, **reading},
             self.effort,
             seed=zlib.crc32(cell.name.encode()) ^ self.seed,
-            keep=(OURS,),
+            keep=(OURS, *reading),
         )
         read = {name: times.pop(f"read {name}") * scale for name in reads}
         verdicts, ulps = _judge(problem, answers)

@@ -2,8 +2,8 @@
 
 Design. Noise only ever adds time, and it comes in spells. So the contenders take
 turns, in an order that is drawn anew each round, and the least time of each counts.
-Who is far behind after the first look sits the rounds out: more care cannot make it
-the best, and it would cost most of the run.
+Who is still far behind the best peer after some rounds sits the others out: more care
+cannot make it the best, and it would cost most of the run.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from .contenders import Call
 __all__ = ["FULL", "QUICK", "Effort", "measure"]
 
 _HOPELESS = 4.0
+# Rounds that all take part in, unless one call is this share of the budget: what is
+# short may look long once, when the machine was busy.
+_TRIAL = 3
+_LONG = 0.1
 # What was read by others in between is brought back first, unless no cache could hold it.
 _WARM = 0.005
 
@@ -50,7 +54,7 @@ def measure(
     seed : int, default 0
         Of the order of turns.
     keep : tuple of str, optional
-        Who is timed to the end even if it is far behind.
+        Who is no peer, and is timed to the end even if it is far behind.
 
     Returns
     -------
@@ -76,14 +80,18 @@ def measure(
         numbers[name] = max(1, min(100_000, int(effort.batch / max(second, 1e-7))))
         best[name] = timer.timeit(numbers[name]) / numbers[name] if numbers[name] > 1 else second
         numbers[name] = max(1, min(100_000, int(effort.batch / best[name])))
-    limit = _HOPELESS * min(best.values(), default=0.0)
-    running = [name for name in timers if name in keep or best[name] <= limit]
+    peers = [name for name in timers if name not in keep]
+    names = list(timers)
     start = time.perf_counter()
     for turn in range(effort.rounds):
-        if turn >= 3 and time.perf_counter() - start > effort.budget:
+        if turn >= _TRIAL and time.perf_counter() - start > effort.budget:
             break
-        order.shuffle(running)
-        for name in running:
+        order.shuffle(names)
+        limit = _HOPELESS * min((best[name] for name in peers), default=0.0)
+        for name in names:
+            tried = turn >= _TRIAL or best[name] > _LONG * effort.budget
+            if name in peers and tried and best[name] > limit:
+                continue
             _prepare(calls[name])
             if numbers[name] < 20 and best[name] < _WARM:
                 timers[name].timeit(1)
