@@ -1,6 +1,6 @@
 """Prints a digest of the results of every function over fixed data; run by test_levels.
 
-Run as a program, once for each CPU level, since a level is chosen at import.
+Run as a program, once for each CPU level and number of threads, which are chosen at import.
 """
 
 import hashlib
@@ -17,6 +17,8 @@ SHAPES = [
     (1,), (7,), (40,), (127,), (1025,), (70_001,), (3, 70), (70, 3), (65, 33), (129, 257),
     (4, 6, 33), (2, 3, 2, 5), (20_000, 2), (2, 20_000),
 ]  # fmt: skip
+# Of a mebibyte and more in every type but the narrowest, so that threads share the work.
+LARGE = [(700_001,), (2, 300_000), (300_000, 2), (1000, 600), (40, 50, 300)]
 
 
 def corpus():
@@ -32,6 +34,10 @@ def corpus():
                     data = awkward(name, shape, rng, nan=True)
                 for layout in ["C", *rng.permutation(sorted(every))[: 1 if large else 5]]:
                     yield name, layout, every[layout](data)
+        for shape in LARGE:
+            data = ordinary(name, shape, rng)
+            yield name, "C", data
+            yield name, "reversed", data[::-1]
 
 
 def digests():

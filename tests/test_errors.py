@@ -223,6 +223,11 @@ MORE_CALLS = [
      "opset: opset 29 is unknown; use 1 to 28 or 'latest'"),
     (lambda: rk.opset(None).__enter__(), TypeError,
      "opset: opset=None is a NoneType; use an int from 1 to 28 or 'latest'"),
+    # Threads.
+    (lambda: rk.set_num_threads(0), rk.ArgumentError,
+     "set_num_threads: n=0 is below 1; use 1 to 256"),
+    (lambda: rk.set_num_threads(2.0), TypeError,
+     "set_num_threads: n=2.0 has type float; use an int"),
     # The table.
     (lambda: schema.resolve("ReduceProd", 18), rk.OpsetError,
      "operator 'ReduceProd' is unknown; use one of ReduceMax, ReduceMin, ReduceSum"),

@@ -1,4 +1,4 @@
-"""Every CPU level gives the same bits, each in a process of its own."""
+"""Every CPU level and number of threads gives the same bits, each in a process of its own."""
 
 import os
 import subprocess
@@ -14,18 +14,18 @@ from reducekit import _cpu, _kernels
 LEVELS = ["generic", "x86_avx2", "x86_avx512"]
 
 
-def run(level, *command):
+def run(level, *command, threads=2):
     return subprocess.run(
         [sys.executable, "-W", "error", *command],
         capture_output=True,
         text=True,
-        env={**os.environ, "REDUCEKIT_CPU": level},
+        env={**os.environ, "REDUCEKIT_CPU": level, "OMP_NUM_THREADS": str(threads)},
         check=False,
     )
 
 
-def digests(level):
-    done = run(level, str(Path(__file__).parent / "levels.py"))
+def digests(level, threads=2):
+    done = run(level, str(Path(__file__).parent / "levels.py"), threads=threads)
     assert done.returncode == 0, done.stderr
     first, *rest = done.stdout.splitlines()
     assert first == f"level {level}"
@@ -53,8 +53,10 @@ def test_levels_agree_to_the_bit(level, of_generic):
     assert found.keys() == of_generic.keys()
 
 
-def test_two_runs_agree(of_generic):
-    assert digests("generic") == of_generic
+@pytest.mark.parametrize("threads", [1, 5])
+def test_numbers_of_threads_agree_to_the_bit(threads, of_generic):
+    found = digests("generic", threads)
+    assert [key for key in of_generic if found[key] != of_generic[key]] == []
 
 
 @pytest.mark.parametrize("level", ["sse9", *sorted(set(LEVELS) - set(_kernels.available()))])
