@@ -1618,10 +1618,19 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
                     low[i] = rounded[narrow_t](a[i] if b[i] == 0 else to_odd(s, t), kind)
         emit_narrow[narrow_t](low, count, out, out_stride)
         return found
+    # All elements are multiples of the last bit of the smallest. Where the largest sum
+    # possible has no more than 53 bits above it, nothing was ever rounded.
+    if few:
+        for i in range(count):
+            unsure |= 1 if (c[i] >> 23) + 24 + 6 > ((d[i] + 1) >> 23) + 53 else 0
+            unsure |= 1 if a[i] - a[i] != 0 else 0
+        if not unsure:
+            for i in range(count):
+                low[i] = rounded_finite[narrow_t](a[i], kind)
+            emit_narrow[narrow_t](low, count, out, out_stride)
+            return 0
+        unsure = 0
     for i in range(count):
-        # All elements are multiples of the last bit of the smallest. Where the largest
-        # sum possible has no more than 53 bits above it, nothing was ever rounded.
-        # Short runs share c, so that it may be the NaN of a neighbour: then it bounds nothing.
         e = CHAIN_ERROR * terms * <double>rk_float(c[i] if c[i] < 0x7f800000 else 0x7f800000)
         error[i] = e
         if few:
