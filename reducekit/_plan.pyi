@@ -1,7 +1,7 @@
 from collections.abc import Container, Sequence
-from typing import Final, TypedDict
+from typing import Final, NamedTuple
 
-class _Plan(TypedDict):
+class Plan(NamedTuple):
     form: str
     kept: tuple[tuple[int, int], ...]
     reduced: tuple[tuple[int, int], ...]
@@ -16,4 +16,4 @@ def describe(
     itemsize: int,
     reduced: Container[int],
     idempotent: bool = True,
-) -> _Plan: ...
+) -> Plan: ...

@@ -10,6 +10,8 @@ inner end decides the form, of which there are few. The plan is a C struct on th
 caller's stack; ``describe`` gives it as Python data.
 """
 
+from typing import NamedTuple
+
 
 cdef inline bint merges(const loop_t* outer, const loop_t* inner, bint kept) noexcept nogil:
     if outer.stride != inner.stride * inner.size:
@@ -154,6 +156,35 @@ cdef void build(plan_t* plan, int ndim, const Py_ssize_t* shape, const Py_ssize_
             plan.line *= plan.kept[i].size
 
 
+class Plan(NamedTuple):
+    """How memory is walked: pure data, with a text for people.
+
+    Attributes
+    ----------
+    form : str
+        Which kind of kernel meets the inner loops.
+    kept, reduced : tuple of (int, int)
+        The loops of each kind as (size, stride in bytes), outermost first.
+    outputs : int
+        Results.
+    terms : int
+        Elements that fold into each result.
+    """
+
+    form: str
+    kept: tuple
+    reduced: tuple
+    outputs: int
+    terms: int
+
+    def __str__(self):
+        lines = [f"form: {self.form}"]
+        for name, loops in (("kept", self.kept), ("reduced", self.reduced)):
+            text = ", ".join([f"{size} steps of {stride} bytes" for size, stride in loops])
+            lines.append(f"{name} loops: {text or 'none'}")
+        return "\n".join(lines)
+
+
 NAMES = {
     RUNS: "contiguous runs",
     SHORT_RUNS: "short runs",
@@ -179,14 +210,12 @@ def describe(shape, strides, itemsize, reduced, idempotent=True):
 
     Returns
     -------
-    dict
-        ``form`` (a sentence), ``kept`` and ``reduced`` (tuples of ``(size, stride)``,
-        outermost first), ``outputs`` and ``terms``.
+    Plan
 
     Examples
     --------
     >>> plan = describe((2, 3, 4), (48, 16, 4), 4, (1, 2))
-    >>> plan["form"], plan["kept"], plan["reduced"]
+    >>> plan.form, plan.kept, plan.reduced
     ('short runs', ((2, 48),), ((12, 4),))
     """
     cdef plan_t plan
@@ -207,11 +236,10 @@ def describe(shape, strides, itemsize, reduced, idempotent=True):
         if not mask[i]:
             width *= c_shape[i]
     build(&plan, ndim, c_shape, c_strides, c_out, mask, itemsize, idempotent, False, False)
-    return {
-        "form": NAMES[plan.form],
-        "kept": tuple([(plan.kept[i].size, plan.kept[i].stride) for i in range(plan.n_kept)]),
-        "reduced": tuple(
-            [(plan.reduced[i].size, plan.reduced[i].stride) for i in range(plan.n_reduced)]),
-        "outputs": plan.outputs,
-        "terms": plan.terms,
-    }
+    return Plan(
+        NAMES[plan.form],
+        tuple([(plan.kept[i].size, plan.kept[i].stride) for i in range(plan.n_kept)]),
+        tuple([(plan.reduced[i].size, plan.reduced[i].stride) for i in range(plan.n_reduced)]),
+        plan.outputs,
+        plan.terms,
+    )

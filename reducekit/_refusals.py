@@ -14,18 +14,18 @@ import numpy as np
 
 from . import schema
 from .dtypes import by_name
-from .errors import ArgumentError, AxesError, DTypeError, OpsetError
+from .errors import ArgumentError, AxesError, DTypeError, OpsetError, short, show_int
 
 
 def axis_out_of_range(who: str, axis: int, ndim: int, negative: bool = True) -> AxesError:
     if ndim == 0:
         return AxesError(
-            f"{who}: axis {axis} is out of range for a tensor of rank 0, which has no axes; "
+            f"{who}: axis {show_int(axis)} is out of range for a tensor of rank 0, which has no axes; "
             "omit axes"
         )
     first = -ndim if negative else 0
     return AxesError(
-        f"{who}: axis {axis} is out of range for a tensor of rank {ndim}; use {first} to {ndim - 1}"
+        f"{who}: axis {show_int(axis)} is out of range for a tensor of rank {ndim}; use {first} to {ndim - 1}"
     )
 
 
@@ -41,21 +41,21 @@ def negative_axis(who: str, version: schema.OperatorVersion, axis: int, ndim: in
     else:
         way_out = f"use 0 to {ndim - 1}" if ndim else "omit axes"
     return AxesError(
-        f"{who}: axis {axis} is negative, which {version} does not define; "
+        f"{who}: axis {show_int(axis)} is negative, which {version} does not define; "
         f"negative axes begin at opset {first}: {way_out}"
     )
 
 
 def axes_type(who: str, axes: Any) -> TypeError:
     return TypeError(
-        f"{who}: axes={_short(axes)} has type {type(axes).__name__}; "
+        f"{who}: axes={short(axes)} has type {type(axes).__name__}; "
         "use an int, a sequence of ints, or None"
     )
 
 
 def axis_type(who: str, axis: Any) -> TypeError:
     return TypeError(
-        f"{who}: axis {_short(axis)} has type {type(axis).__name__}; an axis is an int"
+        f"{who}: axis {short(axis)} has type {type(axis).__name__}; an axis is an int"
     )
 
 
@@ -124,7 +124,7 @@ def read_flag(who: str, name: str, value: Any) -> bool:
 
 
 def flag(who: str, name: str, value: Any) -> Exception:
-    text = f"{who}: {name}={_short(value)} is not a flag; use True or False"
+    text = f"{who}: {name}={short(value)} is not a flag; use True or False"
     if isinstance(value, (int, float)) or hasattr(value, "__index__"):
         return ArgumentError(text)
     return TypeError(text)
@@ -157,8 +157,3 @@ def _all_types() -> tuple[Any, ...]:
     from .dtypes import ELEMENT_TYPES
 
     return ELEMENT_TYPES
-
-
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."

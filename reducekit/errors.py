@@ -6,6 +6,8 @@ a bad axis is a ``numpy.exceptions.AxisError``, a refused element type is a
 in :mod:`reducekit._refusals`, next to the rules that they quote.
 """
 
+from typing import Any
+
 from numpy.exceptions import AxisError
 
 __all__ = ["ArgumentError", "AxesError", "DTypeError", "OpsetError", "ReduceError"]
@@ -40,3 +42,19 @@ class AxesError(ReduceError, AxisError):
     """An axis is out of range, given twice, or negative where that is not defined."""
 
     __module__ = "reducekit"
+
+
+def short(value: Any) -> str:
+    """A value for a text: its repr, cut where it is long."""
+    try:
+        text = repr(value)
+    except Exception:  # the caller's own repr, or an int beyond Python's limit of digits
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def show_int(value: int) -> str:
+    """An int for a text: in full, or by its size where Python refuses to write it."""
+    if value.bit_length() <= 256:
+        return str(value)
+    return f"{'-' if value < 0 else ''}2**{value.bit_length() - 1} or beyond"

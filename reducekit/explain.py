@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from . import _html, _rules, _show, schema
+from . import _html, _plan, _rules, _show, schema
 from ._names import Dims, check_dims, to_positions
 from .dtypes import ELEMENT_TYPES, ElementType, by_name, element_type
-from .errors import ArgumentError, DTypeError
+from .errors import ArgumentError, DTypeError, short, show_int
 
 __all__ = ["Explanation", "explain"]
 
@@ -55,8 +55,10 @@ class Explanation:
         How many elements become one element of the result.
     in_dims, out_dims : tuple of (str or None), or None
         The names of the axes of the data and of the result.
-    plan : object or None
-        How the engine walks through memory, once it is known.
+    plan : tuple or None
+        How the engine walks through memory, for data in C order; None where nothing is
+        walked. It has the fields ``form``, ``kept`` and ``reduced`` (loops as size and
+        stride in bytes, outermost first), ``outputs`` and ``terms``.
 
     See Also
     --------
@@ -216,13 +218,18 @@ def explain(
     else:
         out_shape = tuple(in_shape[axis] for axis in kept)
         out_dims = None if in_dims is None else tuple(in_dims[axis] for axis in kept)
+    # Sizes beyond what an array can have are explained, but nothing walks them.
+    plan = None
+    if not identity and kind.itemsize * math.prod(max(n, 1) for n in in_shape) < 2**63:
+        strides = [kind.itemsize * math.prod(in_shape[axis + 1 :]) for axis in range(len(in_shape))]
+        plan = _plan.describe(in_shape, strides, kind.itemsize, reduced, row.short != "sum")
     return Explanation(
         operator=row.name, in_shape=in_shape, out_shape=out_shape, reduced_axes=reduced,
         kept_axes=kept, version=version, opset=number, dtype=kind.name,
         axes=_as_given(positions), keepdims=keep,
         noop_with_empty_axes=bool(noop_with_empty_axes), strict=bool(strict), identity=identity,
         elements_per_output=math.prod(in_shape[axis] for axis in reduced),
-        in_dims=in_dims, out_dims=out_dims,
+        in_dims=in_dims, out_dims=out_dims, plan=plan,
     )  # fmt: skip
 
 
@@ -234,7 +241,7 @@ def _check_dtype(who: str, dtype: Any) -> np.dtype[Any]:
         except TypeError:
             pass
     names = ", ".join(row.name for row in ELEMENT_TYPES)
-    raise DTypeError(f"{who}: dtype={_short(dtype)} is unknown; use one of {names}")
+    raise DTypeError(f"{who}: dtype={short(dtype)} is unknown; use one of {names}")
 
 
 def _check_shape(who: str, shape: Any) -> tuple[int, ...]:
@@ -244,20 +251,21 @@ def _check_shape(who: str, shape: Any) -> tuple[int, ...]:
         shape, Iterable
     ):
         raise TypeError(
-            f"{who}: shape={_short(shape)} has type {type(shape).__name__}; "
+            f"{who}: shape={short(shape)} has type {type(shape).__name__}; "
             "use a sequence of sizes, such as (2, 3)"
         )
     sizes = []
     for axis, size in enumerate(shape):
         if type(size).__name__ == "bool" or not hasattr(size, "__index__"):
             raise TypeError(
-                f"{who}: the size {_short(size)} of axis {axis} has type {type(size).__name__}; "
+                f"{who}: the size {short(size)} of axis {axis} has type {type(size).__name__}; "
                 "a size is an int"
             )
         number = operator.index(size)
         if not 0 <= number <= MOST_SIZE:
             raise ArgumentError(
-                f"{who}: the size {number} of axis {axis} is out of range; use 0 to 2**63 - 1"
+                f"{who}: the size {show_int(number)} of axis {axis} is out of range; "
+                "use 0 to 2**63 - 1"
             )
         sizes.append(number)
     return tuple(sizes)
@@ -282,10 +290,6 @@ def _as_given(axes: Any) -> tuple[int, ...]:
     if hasattr(axes, "__index__"):
         return (operator.index(axes),)
     return tuple(operator.index(axis) for axis in axes)
-
-
-def _short(value: Any) -> str:
-    return _show.clip(repr(value), 60)
 
 
 def _rules_of(e: Explanation) -> Iterable[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .dtypes import ELEMENT_TYPES, ElementType, by_name
-from .errors import OpsetError
+from .errors import OpsetError, short, show_int
 
 __all__ = [
     "NEWEST_OPSET",
@@ -174,7 +174,7 @@ def operator(name: str) -> Operator:
         return _ANY_NAME[name]
     except KeyError:
         known = ", ".join(op.name for op in OPERATORS)
-        raise OpsetError(f"operator {name!r} is unknown; use one of {known}") from None
+        raise OpsetError(f"operator {short(name)} is unknown; use one of {known}") from None
 
 
 def history(name: str) -> tuple[OperatorVersion, ...]:
@@ -219,12 +219,12 @@ def check_opset(who: str, opset: Any) -> int:
         return NEWEST_OPSET
     if isinstance(opset, (bool, str)) or not hasattr(opset, "__index__"):
         raise TypeError(
-            f"{who}: opset={opset!r} is a {type(opset).__name__}; "
+            f"{who}: opset={short(opset)} is a {type(opset).__name__}; "
             f"use an int from 1 to {NEWEST_OPSET} or 'latest'"
         )
     number = opset.__index__()
     if not 1 <= number <= NEWEST_OPSET:
-        raise OpsetError(f"{who}: opset {number} is unknown; use 1 to {NEWEST_OPSET} or 'latest'")
+        raise OpsetError(f"{who}: opset {show_int(number)} is unknown; use 1 to {NEWEST_OPSET} or 'latest'")
     return int(number)
 
 

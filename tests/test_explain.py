@@ -387,7 +387,7 @@ def test_it_is_immutable_and_pickles():
     assert pickle.loads(pickle.dumps(e)) == e
     assert copy.deepcopy(e) == e
     assert len({e, rk.explain("max", (2, 3), 0, dims=("a", "b")), rk.explain("max", (2, 3))}) == 2
-    assert e.plan is None
+    assert e.plan.terms == e.elements_per_output
     e.code["numpy"] = "changed"
     assert e.code["numpy"] != "changed"
 
@@ -410,6 +410,11 @@ def test_the_whole_text():
         assert f"  - {rule}" in str(e)
     for line in "\n".join(e.code.values()).split("\n"):
         assert line in str(e)
+
+
+def test_nothing_is_planned_where_nothing_can_be_walked():
+    assert rk.explain("max", (2**40, 2**40)).plan is None
+    assert rk.explain("max", (2, 3), noop_with_empty_axes=True).plan is None
 
 
 def test_a_plan_is_shown_once_there_is_one():

@@ -227,7 +227,7 @@ def test_explain_shows_what_becomes_of_each_axis():
         "2", "removed", "removed",
     ]  # fmt: skip
     assert page.texts["li"] == list(e.rules)
-    assert page.texts["pre"] == [str(e), *e.code.values()]
+    assert page.texts["pre"] == [str(e), str(e.plan), *e.code.values()]
     assert page.texts["p"] == [e.summary.replace("->", "\u2192")]
     assert list(page.texts["dt"]) == list(e.code)
     page = check(rk.explain("max", (2, 3), 0))
