@@ -5,8 +5,10 @@ import json
 import math
 import subprocess
 import sys
+import types
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -417,6 +419,29 @@ def test_command_tells_a_wrong_answer_by_its_status(monkeypatch, capsys):
     monkeypatch.setattr(reducekit, "reduce_max", lambda *_, **__: np.float32(7))
     assert cli.main(["bench", "--quick", "--peers", "numpy", "--only", "max float32 10 all"]) == 1
     assert "another answer: reducekit, numpy" in capsys.readouterr().out
+
+
+def test_command_draws(found, monkeypatch, tmp_path, capsys):
+    class Axes:
+        figure = None
+
+        def savefig(self, path, **_):
+            with Path(path).open("x") as file:
+                file.write(self.text)
+
+    def draw(given):
+        axes = Axes()
+        axes.figure, axes.text = axes, f"{len(given['cells'])} cells"
+        return axes
+
+    monkeypatch.setitem(sys.modules, "reducekit.plot", types.SimpleNamespace(bench=draw))
+    data, picture = tmp_path / "found.json", tmp_path / "found.svg"
+    data.write_text(bench.to_json(found), encoding="utf-8")
+    words = ["bench", "--load", str(data), "--plot", str(picture)]
+    assert cli.main(words) == 0
+    assert picture.read_text() == f"{len(found['cells'])} cells"
+    assert cli.main(words) == 2
+    assert f"cannot write {picture}: " in capsys.readouterr().err
 
 
 def test_command_after_an_interrupt(monkeypatch, tmp_path, capsys):
