@@ -20,12 +20,14 @@ from .errors import ArgumentError, AxesError, DTypeError, OpsetError, short, sho
 def axis_out_of_range(who: str, axis: int, ndim: int, negative: bool = True) -> AxesError:
     if ndim == 0:
         return AxesError(
-            f"{who}: axis {show_int(axis)} is out of range for a tensor of rank 0, which has no axes; "
+            f"{who}: axis {show_int(axis)} is out of range for a tensor of rank 0, "
+            "which has no axes; "
             "omit axes"
         )
     first = -ndim if negative else 0
     return AxesError(
-        f"{who}: axis {show_int(axis)} is out of range for a tensor of rank {ndim}; use {first} to {ndim - 1}"
+        f"{who}: axis {show_int(axis)} is out of range for a tensor of rank {ndim}; "
+        f"use {first} to {ndim - 1}"
     )
 
 

@@ -48,7 +48,8 @@ def short(value: Any) -> str:
     """A value for a text: its repr, cut where it is long."""
     try:
         text = repr(value)
-    except Exception:  # the caller's own repr, or an int beyond Python's limit of digits
+    # The caller's own repr may raise anything; an int beyond Python's limit of digits does.
+    except Exception:  # noqa: BLE001
         return f"<{type(value).__name__}>"
     return text if len(text) <= 60 else text[:57] + "..."
 

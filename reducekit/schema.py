@@ -224,7 +224,9 @@ def check_opset(who: str, opset: Any) -> int:
         )
     number = opset.__index__()
     if not 1 <= number <= NEWEST_OPSET:
-        raise OpsetError(f"{who}: opset {show_int(number)} is unknown; use 1 to {NEWEST_OPSET} or 'latest'")
+        raise OpsetError(
+            f"{who}: opset {show_int(number)} is unknown; use 1 to {NEWEST_OPSET} or 'latest'"
+        )
     return int(number)
 
 

@@ -229,7 +229,7 @@ def test_explain_shows_what_becomes_of_each_axis():
     assert page.texts["li"] == list(e.rules)
     assert page.texts["pre"] == [str(e), str(e.plan), *e.code.values()]
     assert page.texts["p"] == [e.summary.replace("->", "\u2192")]
-    assert list(page.texts["dt"]) == list(e.code)
+    assert list(page.texts["dt"]) == ["memory", *e.code]
     page = check(rk.explain("max", (2, 3), 0))
     assert page.cells() == ["2", "3", "reduced", "\u2193 kept", "1", "3"]
     check(rk.explain("max", ()))
