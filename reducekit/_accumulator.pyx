@@ -17,7 +17,7 @@ are stacked and summed by the same code, so merging is no other operation than a
 cimport cython
 cimport numpy as cnp
 from libc.math cimport fabs
-from libc.stdint cimport int64_t, uint16_t, uint64_t
+from libc.stdint cimport uint16_t, uint64_t
 from libc.string cimport memcpy
 
 import operator
@@ -30,7 +30,7 @@ from ._pairs.pairs cimport pairs_t
 from ._sums cimport CHUNKS, exact_add, exact_clear, exact_merge, exact_round, exact_t
 
 from . import _engine, _inputs, _pairs, _refusals
-from .dtypes import ELEMENT_TYPES, by_name, element_type
+from .dtypes import ELEMENT_TYPES, element_type
 from .errors import ArgumentError, DTypeError
 
 cnp.import_array()
@@ -562,8 +562,8 @@ cdef class Accumulator:
         mine = ELEMENT_TYPES[self.kind]
         if row is not mine and not fits(row, mine):
             raise DTypeError(
-                f"Accumulator.add: the sum is of {mine.name}, which does not hold every {row.name}; "
-                f"cast the chunk to {mine.name}, or make the Accumulator for {row.name}"
+                f"Accumulator.add: the sum is of {mine.name}, which does not hold every "
+                f"{row.name}; cast the chunk to {mine.name}, or make the Accumulator for {row.name}"
             )
         # The GIL may be given up on the way: until all is added, nothing is.
         if self.is_float:

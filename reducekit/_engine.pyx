@@ -97,6 +97,10 @@ cdef object reduce(int op, object data, object axes, object keepdims, object noo
     if type(data) is cnp.ndarray:
         x = data
     else:
+        elsewhere = _inputs.deferred(data)
+        if elsewhere is not None:
+            data, function = elsewhere
+            return function(op, data, axes, keepdims, noop, opset, strict, out, exact)
         x = _inputs.as_array(NAMES[op], data)
     descr = x.descr
     ndim = cnp.PyArray_NDIM(x)

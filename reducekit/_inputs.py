@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,15 @@ from . import _refusals
 from .dtypes import element_type
 from .errors import ArgumentError
 
-__all__ = ["as_array", "copy_into", "may_share"]
+__all__ = ["as_array", "copy_into", "deferred", "may_share"]
+
+# Arrays that are not in memory: where their class is, and the module whose `reduce` does the
+# call on them. It is loaded by name since it stands above this one, and only once such an
+# array is there: what made it is imported by then.
+_DEFERRED = (
+    ("dask.array", "Array", "reducekit.interop.dask"),
+    ("zarr", "Array", "reducekit.interop.zarr"),
+)
 
 
 def as_array(who: str, data: Any) -> NDArray[Any]:
@@ -49,6 +59,30 @@ def as_array(who: str, data: Any) -> NDArray[Any]:
     if element_type(array.dtype) is None:
         raise _refusals.dtype_never(who, array.dtype)
     return array
+
+
+def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
+    """What reduces an array that is not in memory: lazily, or chunk by chunk.
+
+    Parameters
+    ----------
+    data : object
+        Anything that a public function was given, but an ndarray.
+
+    Returns
+    -------
+    tuple or None
+        The array, and a function that takes the operator's position, the array and
+        the other arguments; None for all data that is read at once.
+    """
+    xarray = sys.modules.get("xarray")
+    if xarray is not None and isinstance(data, getattr(xarray, "DataArray", ())):
+        data = data.variable._data if data.chunks is not None else data
+    for module, name, interop in _DEFERRED:
+        kind = getattr(sys.modules.get(module), name, None)
+        if kind is not None and isinstance(data, kind):
+            return data, import_module(interop).reduce
+    return None
 
 
 def _read(who: str, data: Any) -> NDArray[Any]:

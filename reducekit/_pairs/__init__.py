@@ -1,4 +1,4 @@
-"""Error-free sums of runs and rows, compiled for each CPU level; the level is that of the kernels."""
+"""Error-free sums of runs and rows, compiled for each CPU level as the kernels are."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Reductions of what other packages hold. Nothing is imported before it is needed."""
