@@ -1,0 +1,294 @@
+"""Dask arrays stay lazy and give the bits of the call on the data in memory."""
+
+import os
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from arrays import FLOATS, INTEGERS, NAMES, awkward, ordinary, subsets
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import FUNCTIONS, OPS, assert_same, outcome
+from strategies import reductions
+
+import reducekit as rk
+from reducekit.dtypes import by_name
+from reducekit.interop._partial import PartialSum, join, start
+
+da = pytest.importorskip("dask.array")
+import dask  # noqa: E402
+
+
+def lazy(array, chunks):
+    return da.from_array(array, chunks=chunks)
+
+
+def check(op, array, chunks, axes=None, **kwargs):
+    x = chunks if isinstance(chunks, da.Array) else lazy(array, chunks)
+    with np.errstate(all="ignore"):
+        want = outcome(
+            FUNCTIONS[op], array, axes, **({"exact": True} if op == "sum" else {}), **kwargs
+        )
+        got = outcome(FUNCTIONS[op], x, axes, **kwargs)
+        if isinstance(want, Exception):
+            assert_same(got, want)
+            return
+        assert isinstance(got, da.Array)
+        assert got.dtype == want.dtype
+        assert got.shape == want.shape or np.isnan(got.shape).any()
+        computed = got.compute(scheduler="synchronous")
+    assert_same(np.asarray(computed), want, f"{op} {array.dtype} {array.shape} {axes} {kwargs}")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_computed_by_the_call(monkeypatch):
+    """A call that computed would get no scheduler from dask's configuration."""
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("the call computed something")
+
+    with dask.config.set(scheduler=refuse):
+        yield
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("op", OPS)
+def test_every_type(op, name):
+    if (op, name) == ("sum", "bool"):
+        return
+    array = awkward(name, (5, 6, 4), np.random.default_rng(1), nan=True)
+    for axes in subsets(3):
+        check(op, array, (2, 3, 4), axes, strict=False)
+        check(op, array, (5, 4, 1), axes, keepdims=False, strict=False)
+
+
+@given(call=reductions(max_rank=4), data=st.data())
+@settings(max_examples=120)
+def test_any_call(call, data):
+    if call.op == "sum":
+        call.kwargs.pop("exact", None)
+    chunks = tuple(data.draw(st.integers(1, max(1, size))) for size in call.data.shape)
+    check(call.op, call.data, chunks, call.axes, **call.kwargs)
+
+
+@pytest.mark.parametrize("name", ["bool", "int8", "bfloat16", "float32"])
+def test_chunks_of_size_0(name):
+    array = ordinary(name, (6, 4), np.random.default_rng(2))
+    for chunks in [((0, 3, 0, 3), (4,)), ((6, 0), (0, 4)), ((0, 6), (2, 0, 2))]:
+        for op in OPS:
+            if (op, name) != ("sum", "bool"):
+                for axes in subsets(2):
+                    check(op, array, chunks, axes, strict=False)
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (3, 0), (0, 0)])
+@pytest.mark.parametrize("name", ["bool", "uint8", "int64", "bfloat16", "float64"])
+def test_reductions_of_nothing(shape, name):
+    array = np.zeros(shape, by_name(name).numpy_dtype)
+    for op in OPS:
+        if (op, name) != ("sum", "bool"):
+            for axes in subsets(len(shape)):
+                check(op, array, -1, axes, strict=False)
+
+
+@pytest.mark.parametrize("op", OPS)
+def test_unknown_chunk_sizes(op):
+    array = np.float32([[3, 1e8], [-2, 5], [7, 1], [1, -1e8]])
+    x = lazy(array, (2, 1))
+    mask = lazy(np.array([True, False, True, True]), 2)
+    unknown = x[mask]
+    assert np.isnan(unknown.shape[0])
+    for axes in subsets(2):
+        check(op, array[[0, 2, 3]], unknown, axes)
+        check(op, array[[0, 2, 3]], unknown, axes, keepdims=False)
+    nobody = x[mask & False]
+    for axes in subsets(2):
+        check(op, array[:0], nobody, axes)
+
+
+def test_rank_0_and_identity():
+    for op in OPS:
+        check(op, np.array(-0.0, np.float32), ())
+        check(op, np.float32([[1, 2], [3, 4]]), (1, 1), noop_with_empty_axes=True)
+        check(op, np.float32([[1, 2], [3, 4]]), (1, 1), [], noop_with_empty_axes=True)
+    x = da.from_array(np.arange(4), chunks=2)
+    assert rk.reduce_max(x, noop_with_empty_axes=True) is not x
+
+
+def test_zeros_keep_their_signs():
+    array = np.float32([[-0.0, -0.0], [-0.0, 0.0]])
+    for op in OPS:
+        for axes in subsets(2):
+            check(op, array, (1, 1), axes)
+    check("sum", np.full((4, 2), -0.0), ((0, 2, 0, 2), 1), 0)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_sums_do_not_depend_on_chunks(name):
+    rng = np.random.default_rng(5)
+    array = awkward(name, 3000, rng)
+    array = array[np.isfinite(array.astype(np.float64))]
+    array = rng.permutation(np.concatenate([array, -array, ordinary(name, 99, rng)]))
+    for chunks in (1, 7, 100, 5000):
+        check("sum", array[: 60 * chunks], chunks, strict=False)
+    big = by_name(name).numpy_dtype.type(np.finfo(np.float64).max if name == "float64" else 3e4)
+    check("sum", np.array([big, big, big, -big, -big]), 2, strict=False)
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integer_sums_wrap(name):
+    array = np.full((7, 5), by_name(name).highest, by_name(name).numpy_dtype)
+    check("sum", array, (2, 2), strict=False)
+    check("sum", array, (2, 2), 1, strict=False)
+
+
+def test_big_endian_chunks():
+    array = ordinary("float32", (4, 5), np.random.default_rng(3)).astype(">f4")
+    for op in OPS:
+        check(op, array, (2, 2), 0)
+        check(op, array, (2, 2), None, noop_with_empty_axes=True)
+
+
+def test_the_opset_is_that_of_the_call():
+    x = da.zeros((4, 4), chunks=2, dtype=np.int8)
+    with rk.opset(11), pytest.raises(rk.DTypeError, match="ReduceMax-11 does not take int8"):
+        rk.reduce_max(x)
+    with rk.opset(12):
+        late = rk.reduce_max(x)
+    with rk.opset(1):
+        assert late.compute(scheduler="synchronous") == 0
+
+
+def test_refusals_come_with_the_call():
+    x = da.zeros((4, 4), chunks=2)
+    with pytest.raises(rk.AxesError, match="axis 3 is out of range for a tensor of rank 2"):
+        rk.reduce_sum(x, 3)
+    with pytest.raises(rk.ArgumentError, match="out is given with a dask array"):
+        rk.reduce_sum(x, out=np.zeros((1, 1)))
+    with pytest.raises(rk.DTypeError, match="complex64"):
+        rk.reduce_sum(x.astype("complex64"))
+    with pytest.raises(rk.ArgumentError, match="exact=3 is not a flag"):
+        rk.reduce_sum(x, exact=3)
+
+
+def test_missing_elements_in_chunks():
+    masked = da.ma.masked_array(da.ones(4, chunks=2), mask=[True, False, False, False])
+    with pytest.raises(rk.ArgumentError, match="1 element is missing"):
+        rk.reduce_max(masked).compute(scheduler="synchronous")
+
+
+def test_names_in_the_graph_and_determinism():
+    x = da.ones((8, 8), chunks=2)
+    first, second = rk.reduce_max(x, 0), rk.reduce_max(x, 0)
+    assert first.name == second.name
+    assert first.name.startswith("reduce_max")
+    assert rk.reduce_max(x, 1).name != first.name
+    assert rk.reduce_min(x, 0).name != first.name
+
+
+def test_partial_sums_are_small_and_pickle():
+    op = rk.schema.operator("sum")
+    part = start(op, np.random.default_rng(0).standard_normal((500, 1000)), (0, 1))
+    assert isinstance(part, PartialSum)
+    assert len(pickle.dumps(part)) < 1000
+    assert part.nbytes == part.columns.nbytes <= 32
+    assert sys.getsizeof(part) >= part.nbytes
+    joined = join(op, [part, pickle.loads(pickle.dumps(part))], (0, 1))
+    assert joined.terms == 1_000_000
+    assert len(joined.columns) <= 2
+
+
+def test_threads_of_dask():
+    rng = np.random.default_rng(8)
+    array = rng.standard_normal((400, 300)).astype(np.float32)
+    x = lazy(array, (50, 70))
+    for op in OPS:
+        got = FUNCTIONS[op](x, 1).compute(scheduler="threads", num_workers=4)
+        assert_same(got, FUNCTIONS[op](array, 1))
+
+
+def test_larger_than_memory_data_is_made_chunk_by_chunk():
+    """An array of 1 TB that nobody could hold: the graph is all that the call makes."""
+    x = da.ones((10**6, 10**6), chunks=(10**5, 10**6), dtype=np.uint8)
+    total = rk.reduce_sum(x, opset=28, strict=False)
+    assert total.shape == (1, 1)
+
+
+def test_the_extra_is_named_without_dask(monkeypatch):
+    import importlib
+
+    monkeypatch.setitem(sys.modules, "dask.array", None)
+    monkeypatch.delitem(sys.modules, "reducekit.interop.dask", raising=False)
+    with pytest.raises(ImportError, match=r'pip install "reducekit\[dask\]"'):
+        importlib.import_module("reducekit.interop.dask")
+
+
+# On a cluster of processes. Data larger than a worker's memory, and one worker killed.
+
+
+def _random_block(seed, shape):
+    import numpy as np
+
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def _process():
+    return os.getpid()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_a_cluster_whose_worker_is_killed():
+    import signal
+    import time
+
+    distributed = pytest.importorskip("distributed")
+    shape, blocks = (2048, 4096), 40  # 40 chunks of 32 MiB: 1.25 GiB
+    limit = 512 << 20
+    assert blocks * shape[0] * shape[1] * 4 > 2 * limit
+    make = dask.delayed(_random_block)
+    x = da.concatenate(
+        [da.from_delayed(make(seed, shape), shape, np.float32) for seed in range(blocks)]
+    )
+    acc, high = rk.Accumulator("float32"), -np.inf
+    for seed in range(blocks):
+        block = _random_block(seed, shape)
+        acc.add(block)
+        high = max(high, block.max())
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 10}),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, memory_limit=limit, processes=True,
+            dashboard_address=None,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):  # fmt: skip
+        pids = client.run(_process)
+        assert len(set(pids.values())) == 2
+        total = client.compute(rk.reduce_sum(x, keepdims=False))
+        top = client.compute(rk.reduce_max(x, keepdims=False))
+        deadline = time.monotonic() + 60
+        while sum(map(len, client.has_what().values())) < 4 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not total.done()
+        victim = next(iter(pids.values()))
+        os.kill(victim, signal.SIGKILL)
+        assert_same(np.asarray(total.result(timeout=240)), acc.round())
+        assert float(top.result(timeout=240)) == float(high)
+        assert victim not in client.run(_process).values()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_kernels_in_workers_use_one_thread():
+    distributed = pytest.importorskip("distributed")
+    if not hasattr(rk, "get_num_threads"):
+        pytest.fail("the package has no threads to hold back")
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=2, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        assert set(client.run(rk.get_num_threads).values()) == {1}
