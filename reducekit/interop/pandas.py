@@ -1,0 +1,480 @@
+"""The accessor ``reducekit`` of pandas' DataFrame and Series.
+
+``import reducekit.pandas`` registers it. Labels follow, every number keeps its type and
+all its digits, and a missing value is an error, not something to skip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _engine, _refusals, _rules, schema
+from .._names import listed
+from ..dtypes import ElementType, element_type
+from ..errors import ArgumentError, AxesError, DTypeError
+from ._missing import need
+from ._partial import finish, join, start
+
+pd = need("pandas", "pandas", "reducing DataFrames")
+
+__all__ = ["FrameReductions", "SeriesReductions"]
+
+# Rows that are gathered at a time from columns that lie apart.
+_ROWS = 65536
+_AXES = {"index": 0, "rows": 0, "columns": 1}
+
+
+class _Reductions:
+    """What the accessors share."""
+
+    _ndim: int
+
+    def __init__(self, obj: Any) -> None:
+        self._obj = obj
+
+    def reduce_max(
+        self,
+        axes: Any = None,
+        *,
+        keepdims: bool = False,
+        noop_with_empty_axes: bool = False,
+        opset: int | Literal["latest"] | None = None,
+        strict: bool = True,
+        allow_nan: bool = False,
+    ) -> Any:
+        """The maximum along axes, with labels.
+
+        Parameters
+        ----------
+        axes : int, str, sequence of these, or None
+            0 or ``"index"`` reduces the rows, which leaves one value for each column;
+            1 or ``"columns"`` reduces the columns. All axes if omitted.
+        keepdims : bool, default False
+            Keep a reduced axis as one row or column, labelled ``max``. As in pandas,
+            and unlike the functions, the default is to drop it.
+        noop_with_empty_axes : bool, default False
+            Let no axes mean that nothing is reduced.
+        opset : int or "latest", optional
+            The ONNX opset whose rules apply.
+        strict : bool, default True
+            False lifts the opset's list of element types and its ban on negative axes.
+        allow_nan : bool, default False
+            Take NaN in columns of NumPy's floats as a value, which makes the result
+            NaN. Otherwise it is a missing value, as for pandas, and so an error.
+
+        Returns
+        -------
+        pandas.Series, pandas.DataFrame or scalar
+            Of the dtype of the columns: Int64 and Arrow types stay what they are. A
+            scalar where every axis goes.
+
+        Raises
+        ------
+        DTypeError
+            If columns are of different element types, or of one that no reduction
+            takes; the error names them.
+        ArgumentError
+            If a value is missing; the error names the columns and the ways out.
+        AxesError, OpsetError, TypeError
+            As for :func:`reducekit.reduce_max`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import reducekit.pandas
+        >>> df = pd.DataFrame({"a": [1, 5], "b": [4, 2]}, index=["x", "y"])
+        >>> df.reducekit.reduce_max(axes=0)
+        a    5
+        b    4
+        dtype: int64
+        >>> df.reducekit.reduce_max(axes="columns", keepdims=True)
+           max
+        x    4
+        y    5
+        """
+        return self._reduce(
+            0, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {}
+        )  # fmt: skip
+
+    def reduce_min(
+        self,
+        axes: Any = None,
+        *,
+        keepdims: bool = False,
+        noop_with_empty_axes: bool = False,
+        opset: int | Literal["latest"] | None = None,
+        strict: bool = True,
+        allow_nan: bool = False,
+    ) -> Any:
+        """The minimum along axes, with labels.
+
+        Parameters
+        ----------
+        axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan
+            As for ``reduce_max``.
+
+        Returns
+        -------
+        pandas.Series, pandas.DataFrame or scalar
+            Of the dtype of the columns.
+
+        Raises
+        ------
+        DTypeError, ArgumentError, AxesError, OpsetError, TypeError
+            As for ``reduce_max``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import reducekit.pandas
+        >>> pd.Series([3, 2**62 + 1], dtype="Int64").reducekit.reduce_min(keepdims=True)
+        min    3
+        dtype: Int64
+        """
+        return self._reduce(
+            1, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {}
+        )  # fmt: skip
+
+    def reduce_sum(
+        self,
+        axes: Any = None,
+        *,
+        keepdims: bool = False,
+        noop_with_empty_axes: bool = False,
+        opset: int | Literal["latest"] | None = None,
+        strict: bool = True,
+        exact: bool = False,
+        allow_nan: bool = False,
+    ) -> Any:
+        """The sum along axes, with labels: exact where pandas rounds, wrapping for integers.
+
+        Parameters
+        ----------
+        axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan
+            As for ``reduce_max``.
+        exact : bool, default False
+            Whether a float64 sum is the true sum, rounded once; other types' are always.
+
+        Returns
+        -------
+        pandas.Series, pandas.DataFrame or scalar
+            Of the dtype of the columns; int32 is not promoted.
+
+        Raises
+        ------
+        DTypeError, ArgumentError, AxesError, OpsetError, TypeError
+            As for ``reduce_max``.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import reducekit.pandas
+        >>> df = pd.DataFrame({"a": [1e8, 1.0, -1e8]}, dtype="float32")
+        >>> df.reducekit.reduce_sum(axes=0)
+        a    1.0
+        dtype: float32
+        """
+        return self._reduce(
+            2, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {"exact": exact}
+        )
+
+    def _reduce(
+        self,
+        op: int,
+        axes: Any,
+        keepdims: bool,
+        noop: bool,
+        opset: Any,
+        strict: bool,
+        allow_nan: bool,
+        extra: dict[str, Any],
+    ) -> Any:
+        operator = schema.OPERATORS[op]
+        who = operator.function
+        allow_nan = _refusals.read_flag(who, "allow_nan", allow_nan)
+        columns = self._columns(who)
+        kind = _one_kind(who, columns)
+        _, reduced, identity, keep = _rules.resolve_call(
+            op, self._ndim, kind.numpy_dtype, _positions(who, axes, self._ndim), keepdims, noop,
+            opset, strict,
+        )  # fmt: skip
+        if identity:
+            return self._obj.copy()
+
+        def call(array: NDArray[Any], over: tuple[int, ...]) -> NDArray[Any]:
+            result: NDArray[Any] = getattr(_engine, who)(
+                array, over, keepdims=False, strict=False, **extra
+            )
+            return result
+
+        arrays = [_elements(who, name, column) for name, column in columns]
+        result = self._values(operator, kind, arrays, reduced, call)
+        if kind.kind == "float" and not allow_nan:
+            _refuse_nan(who, result, columns, arrays)
+        dtypes = {column.dtype for _, column in columns}
+        dtype = dtypes.pop() if len(dtypes) == 1 else kind.numpy_dtype
+        if isinstance(dtype, np.dtype):
+            dtype = kind.numpy_dtype  # in native byte order
+        return self._labelled(result, reduced, keep, operator.short, dtype)
+
+    def _columns(self, who: str) -> list[tuple[Any, Any]]:
+        raise NotImplementedError
+
+    def _values(
+        self,
+        operator: schema.Operator,
+        kind: ElementType,
+        arrays: list[NDArray[Any]],
+        reduced: tuple[int, ...],
+        call: Callable[..., Any],
+    ) -> NDArray[Any]:
+        raise NotImplementedError
+
+    def _labelled(
+        self, result: NDArray[Any], reduced: tuple[int, ...], keep: bool, label: str, dtype: Any
+    ) -> Any:
+        raise NotImplementedError
+
+
+class FrameReductions(_Reductions):
+    """``df.reducekit``: the reductions of a DataFrame, along rows, columns or both.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import reducekit.pandas
+    >>> df = pd.DataFrame({"a": [1, 5], "b": [4, 2]})
+    >>> df.reducekit.reduce_sum(axes="columns")
+    0    5
+    1    7
+    dtype: int64
+    """
+
+    _ndim = 2
+
+    def _columns(self, who: str) -> list[tuple[Any, Any]]:
+        frame = self._obj
+        if not len(frame.columns):
+            raise ArgumentError(
+                f"{who}: the DataFrame has no columns, and so no element type to reduce; "
+                "select columns first"
+            )
+        dtypes = set(frame.dtypes)
+        dtype = next(iter(dtypes))
+        if len(dtypes) == 1 and isinstance(dtype, np.dtype):
+            # One array for all: a view where pandas keeps the columns together.
+            return [(None, _Whole(frame, dtype))]
+        return [
+            (name, frame.iloc[:, position].array) for position, name in enumerate(frame.columns)
+        ]
+
+    def _values(
+        self,
+        operator: schema.Operator,
+        kind: ElementType,
+        arrays: list[NDArray[Any]],
+        reduced: tuple[int, ...],
+        call: Callable[..., Any],
+    ) -> NDArray[Any]:
+        if arrays[0].ndim == 2:
+            return np.asarray(call(arrays[0], reduced))
+        if reduced == (0,):
+            return np.array([call(array, (0,)) for array in arrays], arrays[0].dtype)
+        if len(reduced) == 2:
+            parts = [start(operator, array, (0,)) for array in arrays]
+            joined = join(operator, parts, (0,))
+            return finish(joined, kind).reshape(())
+        rows = range(0, max(1, len(arrays[0])), _ROWS)
+        pieces = [[array[row : row + _ROWS] for array in arrays] for row in rows]
+        return np.concatenate([call(np.stack(piece), (0,)) for piece in pieces])
+
+    def _labelled(
+        self, result: NDArray[Any], reduced: tuple[int, ...], keep: bool, label: str, dtype: Any
+    ) -> Any:
+        frame = self._obj
+        if reduced == (0,):
+            if not keep:
+                return pd.Series(result, frame.columns, dtype=dtype, copy=False)
+            columns = {
+                position: pd.array(result[position : position + 1], dtype=dtype)
+                for position in range(len(result))
+            }
+            kept = pd.DataFrame(columns, index=[label])
+            kept.columns = frame.columns
+            return kept
+        if reduced == (1,):
+            values = pd.Series(result, frame.index, dtype=dtype, copy=False)
+            return values.to_frame(label) if keep else values
+        if not keep:
+            return result[()]
+        return pd.DataFrame({label: pd.array(result.reshape(1), dtype=dtype)}, index=[label])
+
+
+class SeriesReductions(_Reductions):
+    """``s.reducekit``: the reductions of a Series.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import reducekit.pandas
+    >>> pd.Series([1, 5, 4]).reducekit.reduce_max()
+    np.int64(5)
+    """
+
+    _ndim = 1
+
+    def _columns(self, who: str) -> list[tuple[Any, Any]]:
+        del who
+        return [(self._obj.name, self._obj.array)]
+
+    def _values(
+        self,
+        operator: schema.Operator,
+        kind: ElementType,
+        arrays: list[NDArray[Any]],
+        reduced: tuple[int, ...],
+        call: Callable[..., Any],
+    ) -> NDArray[Any]:
+        return np.asarray(call(arrays[0], reduced))
+
+    def _labelled(
+        self, result: NDArray[Any], reduced: tuple[int, ...], keep: bool, label: str, dtype: Any
+    ) -> Any:
+        del reduced
+        if not keep:
+            return result[()]
+        return pd.Series(result.reshape(1), [label], dtype=dtype, name=self._obj.name)
+
+
+class _Whole:
+    """All columns of a frame, in the place of one."""
+
+    def __init__(self, frame: Any, dtype: np.dtype[Any]) -> None:
+        self.frame, self.dtype = frame, dtype
+
+    def to_numpy(self) -> NDArray[Any]:
+        array: NDArray[Any] = self.frame.to_numpy()
+        return array
+
+
+def _kind(dtype: Any) -> ElementType | None:
+    """The element type of a pandas dtype: nullable and Arrow types say which NumPy one they are."""
+    if not isinstance(dtype, np.dtype):
+        dtype = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", object))
+    return element_type(dtype) if isinstance(dtype, np.dtype) else None
+
+
+def _one_kind(who: str, columns: list[tuple[Any, Any]]) -> ElementType:
+    """The element type of all columns, or an error that names them."""
+    kinds: dict[ElementType | None, list[str]] = {}
+    dtypes: dict[str, Any] = {}
+    for name, column in columns:
+        found = list(column.frame.columns) if isinstance(column, _Whole) else [name]
+        for each in found:
+            kinds.setdefault(_kind(column.dtype), []).append(_label(each))
+            dtypes[_label(each)] = column.dtype
+    wrong = kinds.pop(None, [])
+    if wrong:
+        named = ", ".join(f"{label} ({dtypes[label]})" for label in wrong[:10])
+        more = f" and {len(wrong) - 10} others" if len(wrong) > 10 else ""
+        raise DTypeError(
+            f"{who}: elements of {'column' if len(wrong) == 1 else 'columns'} {named}{more} "
+            "cannot be reduced; leave them out, as with df.select_dtypes('number'), or convert them"
+        )
+    if len(kinds) > 1:
+        groups = "; ".join(
+            f"{kind.name} in {_several(labels)}" for kind, labels in kinds.items() if kind
+        )
+        raise DTypeError(
+            f"{who}: the columns are of different element types: {groups}; "
+            "select columns of one type, or convert them, as with df.astype(...)"
+        )
+    (kind,) = kinds
+    assert kind is not None
+    return kind
+
+
+def _several(labels: list[str]) -> str:
+    if len(labels) > 6:
+        labels = [*labels[:5], f"{len(labels) - 5} others"]
+    return ", ".join(labels)
+
+
+def _label(name: Any) -> str:
+    text = repr(name)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _elements(who: str, name: Any, column: Any) -> NDArray[Any]:
+    """The elements of a column as they are: no detour over another type, no copy if avoidable."""
+    if isinstance(column, _Whole) or isinstance(column.dtype, np.dtype):
+        array: NDArray[Any] = column.to_numpy()
+        return array
+    missing = int(np.count_nonzero(column.isna()))
+    if missing:
+        raise _missing(who, {_label(name): missing})
+    kind = _kind(column.dtype)
+    assert kind is not None
+    return np.asarray(column.to_numpy(dtype=kind.numpy_dtype))
+
+
+def _missing(who: str, counts: dict[str, int], nan: bool = False) -> ArgumentError:
+    total = sum(counts.values())
+    where = _several(list(counts))
+    what = "value is" if total == 1 else "values are"
+    way_out = ", or allow_nan=True to take NaN as a value" if nan else ""
+    return ArgumentError(
+        f"{who}: {total} {what} missing in {'column' if len(counts) == 1 else 'columns'} {where}; "
+        f"fill or drop first, as with df.fillna(value) or df.dropna(){way_out}"
+    )
+
+
+def _refuse_nan(
+    who: str, result: NDArray[Any], columns: list[tuple[Any, Any]], arrays: list[NDArray[Any]]
+) -> None:
+    """Raise if a NaN was among the elements: every reduction then shows one."""
+    if not np.isnan(_engine.reduce_max(result, strict=False)).any():
+        return
+    counts: dict[str, int] = {}
+    for (name, column), array in zip(columns, arrays, strict=True):
+        if isinstance(column, _Whole):
+            found = np.count_nonzero(np.isnan(array), axis=0)
+            names = list(column.frame.columns)
+            counts |= {_label(names[i]): int(found[i]) for i in np.flatnonzero(found)}
+        elif count := int(np.count_nonzero(np.isnan(array))):
+            counts[_label(name)] = count
+    if counts:  # a sum of infinities is NaN without one
+        raise _missing(who, counts, nan=True)
+
+
+def _positions(who: str, axes: Any, ndim: int) -> Any:
+    """Axes with pandas' names replaced by positions."""
+
+    def position(axis: Any) -> Any:
+        if not isinstance(axis, str):
+            return axis
+        if _AXES.get(axis, ndim) >= ndim:
+            names = ["index"] if ndim == 1 else ["index", "columns"]
+            raise AxesError(f"{who}: there is no axis {axis!r}; use {listed(names)}")
+        return _AXES[axis]
+
+    if isinstance(axes, str):
+        return position(axes)
+    if isinstance(axes, (list, tuple)):
+        return tuple(position(axis) for axis in axes)
+    return axes
+
+
+def _register() -> None:
+    api = pd.api.extensions
+    api.register_dataframe_accessor("reducekit")(FrameReductions)
+    api.register_series_accessor("reducekit")(SeriesReductions)
+
+
+# Once: a second registration, as by a reload, would warn of the first.
+if not hasattr(pd.DataFrame, "reducekit"):
+    _register()
