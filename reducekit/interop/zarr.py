@@ -1,0 +1,263 @@
+"""Reductions of zarr arrays, read chunk by chunk: they may be larger than memory.
+
+:func:`reducekit.reduce_max` and its like come here by themselves when they are given a
+``zarr.Array``; the functions here take one argument more, ``progress``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _engine, _inputs, _refusals, _rules, schema
+from ..dtypes import ElementType, element_type
+from ._missing import need
+from ._partial import Part, finish, join, start
+from ._progress import progress_bar
+
+zarr = need("zarr", "zarr", "reducing zarr arrays")
+
+__all__ = ["reduce", "reduce_max", "reduce_min", "reduce_sum"]
+
+# A block is as many whole chunks as fit here, or one.
+_BLOCK_BYTES = 16 << 20
+# Parts that wait to be joined.
+_WAITING = 8
+
+
+def reduce_max(
+    data: Any,
+    axes: Any = None,
+    *,
+    keepdims: bool = True,
+    noop_with_empty_axes: bool = False,
+    opset: int | Literal["latest"] | None = None,
+    strict: bool = True,
+    out: NDArray[Any] | None = None,
+    progress: bool = True,
+) -> NDArray[Any]:
+    """The maximum of the elements of a zarr array along axes, read chunk by chunk.
+
+    Parameters
+    ----------
+    data : zarr.Array
+        Each chunk is read once.
+    axes, keepdims, noop_with_empty_axes, opset, strict, out
+        As for :func:`reducekit.reduce_max`.
+    progress : bool, default True
+        Show a bar if it takes more than two seconds, in a terminal or notebook, where
+        tqdm is installed.
+
+    Returns
+    -------
+    numpy.ndarray
+        With the bits of the call on the whole array.
+
+    Raises
+    ------
+    ReduceError, TypeError
+        As for :func:`reducekit.reduce_max`, before anything is read.
+
+    Examples
+    --------
+    >>> import zarr
+    >>> from reducekit.interop.zarr import reduce_max
+    >>> z = zarr.array([[1, 5], [4, 2]], chunks=(1, 2))
+    >>> reduce_max(z, 0, progress=False)
+    array([[4, 5]])
+    """
+    return reduce(
+        0, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, progress=progress
+    )  # fmt: skip
+
+
+def reduce_min(
+    data: Any,
+    axes: Any = None,
+    *,
+    keepdims: bool = True,
+    noop_with_empty_axes: bool = False,
+    opset: int | Literal["latest"] | None = None,
+    strict: bool = True,
+    out: NDArray[Any] | None = None,
+    progress: bool = True,
+) -> NDArray[Any]:
+    """The minimum of the elements of a zarr array along axes, read chunk by chunk.
+
+    Parameters
+    ----------
+    data, axes, keepdims, noop_with_empty_axes, opset, strict, out, progress
+        As for :func:`reduce_max`.
+
+    Returns
+    -------
+    numpy.ndarray
+        With the bits of the call on the whole array.
+
+    Raises
+    ------
+    ReduceError, TypeError
+        As for :func:`reducekit.reduce_min`, before anything is read.
+
+    Examples
+    --------
+    >>> import zarr
+    >>> from reducekit.interop.zarr import reduce_min
+    >>> reduce_min(zarr.array([[1, 5], [4, 2]], chunks=(1, 2)), 1, keepdims=False)
+    array([1, 2])
+    """
+    return reduce(
+        1, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, progress=progress
+    )  # fmt: skip
+
+
+def reduce_sum(
+    data: Any,
+    axes: Any = None,
+    *,
+    keepdims: bool = True,
+    noop_with_empty_axes: bool = False,
+    opset: int | Literal["latest"] | None = None,
+    strict: bool = True,
+    out: NDArray[Any] | None = None,
+    exact: bool = False,
+    progress: bool = True,
+) -> NDArray[Any]:
+    """The sum of the elements of a zarr array along axes, read chunk by chunk.
+
+    Parameters
+    ----------
+    data, axes, keepdims, noop_with_empty_axes, opset, strict, out, progress
+        As for :func:`reduce_max`.
+    exact : bool
+        Makes no difference: sums of chunks are joined exactly for every type.
+
+    Returns
+    -------
+    numpy.ndarray
+        The true sums, rounded once; integers wrap.
+
+    Raises
+    ------
+    ReduceError, TypeError
+        As for :func:`reducekit.reduce_sum`, before anything is read.
+
+    Examples
+    --------
+    >>> import numpy as np, zarr
+    >>> from reducekit.interop.zarr import reduce_sum
+    >>> reduce_sum(zarr.array(np.float32([1e8, 1, -1e8]), chunks=1))
+    array([1.], dtype=float32)
+    """
+    return reduce(
+        2, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, exact, progress
+    )  # fmt: skip
+
+
+def reduce(
+    op: int,
+    data: Any,
+    axes: Any = None,
+    keepdims: Any = True,
+    noop_with_empty_axes: Any = False,
+    opset: Any = None,
+    strict: Any = True,
+    out: Any = None,
+    exact: Any = False,
+    progress: Any = True,
+) -> NDArray[Any]:
+    """The reduction of a zarr array by the operator at a position of ``schema.OPERATORS``.
+
+    The other arguments are those of :func:`reduce_sum`.
+    """
+    operator = schema.OPERATORS[op]
+    who = operator.function
+    if not isinstance(data, zarr.Array):
+        raise TypeError(f"{who}: data has type {type(data).__name__}; use a zarr.Array")
+    _refusals.read_flag(who, "exact", exact)
+    progress = _refusals.read_flag(who, "progress", progress)
+    dtype = np.dtype(data.dtype)
+    _, reduced, identity, keep = _rules.resolve_call(
+        op, data.ndim, dtype, axes, keepdims, noop_with_empty_axes, opset, strict
+    )
+    kind = element_type(dtype)
+    assert kind is not None
+    shape = tuple(1 if axis in reduced else size for axis, size in enumerate(data.shape))
+    final = shape
+    if not keep and not identity:
+        final = tuple(size for axis, size in enumerate(shape) if axis not in reduced)
+    _check_out(who, out, final, kind)
+    with progress_bar(math.prod(data.shape) * dtype.itemsize, progress) as done:
+        if identity or not reduced:
+            whole = np.asarray(data[...])
+            result = _engine.reduce_max(whole, (), noop_with_empty_axes=True, strict=False)
+            if not identity:  # rank 0
+                result = getattr(_engine, who)(whole, strict=False)
+        else:
+            result = _by_blocks(operator, data, kind, reduced, shape, done)
+    result = result.reshape(final)
+    if out is None:
+        return result
+    _inputs.copy_into(out, result)
+    return np.asarray(out)
+
+
+def _check_out(who: str, out: Any, shape: tuple[int, ...], kind: ElementType) -> None:
+    if out is None:
+        return
+    if not isinstance(out, np.ndarray):
+        raise _refusals.out_type(who, out)
+    if out.shape != shape:
+        raise _refusals.out_shape(who, out.shape, shape)
+    if out.dtype != kind.numpy_dtype:
+        raise _refusals.out_dtype(who, out.dtype, kind.numpy_dtype)
+    if not out.flags.writeable:
+        raise _refusals.out_readonly(who)
+
+
+def _by_blocks(
+    op: schema.Operator,
+    data: Any,
+    kind: ElementType,
+    reduced: tuple[int, ...],
+    shape: tuple[int, ...],
+    done: Any,
+) -> NDArray[Any]:
+    result = np.empty(shape, kind.numpy_dtype)
+    # An axis of size 0 has one empty range, so that reductions of nothing are made too.
+    ranges = [
+        [slice(first, min(first + step, size)) for first in range(0, size, step)] or [slice(0, 0)]
+        for size, step in zip(data.shape, _steps(data), strict=True)
+    ]
+    kept = [[slice(0, 1)] if axis in reduced else each for axis, each in enumerate(ranges)]
+    inner = [each if axis in reduced else [None] for axis, each in enumerate(ranges)]
+    for place in itertools.product(*kept):
+        parts: list[Part] = []
+        for along in itertools.product(*inner):
+            block = tuple(
+                own if own is not None else outer for own, outer in zip(along, place, strict=True)
+            )
+            elements = np.asarray(data[block])
+            parts.append(start(op, elements, reduced))
+            done(elements.nbytes)
+            if len(parts) == _WAITING:
+                parts = [join(op, parts, reduced)]
+        result[place] = finish(join(op, parts, reduced), kind)
+    return result
+
+
+def _steps(data: Any) -> list[int]:
+    """The shape of a block: whole chunks (shards where there are), the last axes first."""
+    chunks = [max(1, size) for size in (getattr(data, "shards", None) or data.chunks)]
+    steps = [min(chunk, max(1, size)) for chunk, size in zip(chunks, data.shape, strict=True)]
+    room = _BLOCK_BYTES // max(1, math.prod(steps) * np.dtype(data.dtype).itemsize)
+    for axis in reversed(range(len(steps))):
+        count = -(-data.shape[axis] // chunks[axis])
+        times = max(1, min(room, count))
+        steps[axis] = times * chunks[axis]
+        room //= times
+    return steps
