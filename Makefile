@@ -29,12 +29,12 @@ test: $(VENV)/.test $(VENV)/.built
 check: $(VENV)/.check $(VENV)/.built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/cython-lint reducekit
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint reducekit  # it looks for pycodestyle there
 	$(BIN)/mypy
 	@$(MAKE) --no-print-directory stubtest
 
 stubtest: $(VENV)/.check $(VENV)/.built
-	$(BIN)/python -m mypy.stubtest reducekit --allowlist tests/stubtest_allowlist.txt
+	$(BIN)/python -m mypy.stubtest reducekit --mypy-config-file pyproject.toml --allowlist tests/stubtest_allowlist.txt
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix .

@@ -131,8 +131,7 @@ def test_layouts(name, layout):
     if layout in LAYOUTS:
         x = LAYOUTS[layout](array)
     else:
-        shared = SHARING[layout]
-        x = shared(array) if layout == "one element for all" else shared(array)
+        x = SHARING[layout](array)
     plain = np.array(x, dtype=x.dtype.newbyteorder("="))
     with np.errstate(all="ignore"):
         same(summed(name, [x]).round(), REFERENCE["sum"](plain, keepdims=False, strict=False))
@@ -222,7 +221,8 @@ def test_a_narrower_type_is_taken(narrow, wide):
 @pytest.mark.parametrize(
     ("chunk", "wide"),
     [(np.float64([1]), "float32"), (np.int32([1]), "float64"), (np.float16([1]), "int64"),
-     (np.int8([1]), "uint8"), (np.uint64([1]), "int64"), (np.array([True]), "int8"), ([1], "int32")],
+     (np.int8([1]), "uint8"), (np.uint64([1]), "int64"), (np.array([True]), "int8"),
+     ([1], "int32")],
 )  # fmt: skip
 def test_other_types_are_refused(chunk, wide):
     acc = rk.Accumulator(wide)
