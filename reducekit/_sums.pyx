@@ -116,8 +116,6 @@ cdef bint block_sum(int type_index, const void* data, Py_ssize_t count,
         m = rk_bits32(x[i]) & 0x7fffffff
         peak = m if m > peak else peak
         least = m - 1 if m - 1 < least else least       # zeros become the largest
-    if peak >= 0x7f800000:
-        return False
     # 2^9 elements below 2^(e + 1), all multiples of 2^(f - 23).
     if peak != 0 and (peak >> 23) + 1 + 9 + 23 > ((least + 1) >> 23) + 53:
         return False
@@ -134,20 +132,86 @@ cdef bint block_sum(int type_index, const void* data, Py_ssize_t count,
     return True
 
 
-cdef void exact_add(exact_t* acc, int type_index, const void* data,
-                    Py_ssize_t count) noexcept nogil:
+cdef bint not_finite(exact_t* acc, int type_index, const void* data, Py_ssize_t count) noexcept nogil:
+    """Note NaN and infinities in a block; whether there are any.
+
+    They settle the sum, whatever the other elements are.
+    """
+    cdef Py_ssize_t i
+    cdef uint64_t any8 = 0, top8 = <uint64_t>0x7ff0000000000000ULL
+    cdef uint32_t any4 = 0
+    cdef uint16_t any2 = 0, top2 = 0x7c00 if type_index == FLOAT16 else 0x7f80
+    cdef double x
+    if type_index == FLOAT64:
+        for i in range(count):
+            any8 |= <uint64_t>(((<const uint64_t*>data)[i] & top8) == top8)
+    elif type_index == FLOAT32:
+        for i in range(count):
+            any4 |= <uint32_t>(((<const uint32_t*>data)[i] & 0x7f800000) == 0x7f800000)
+    else:
+        for i in range(count):
+            any2 |= <uint16_t>(((<const uint16_t*>data)[i] & top2) == top2)
+    if not (any8 or any4 or any2):
+        return False
+    for i in range(count):
+        x = as_double(type_index, data, i)
+        if x - x != 0:
+            add_double(acc, x)
+    return True
+
+
+cdef void add_each(exact_t* acc, int type_index, const void* data, Py_ssize_t count) noexcept nogil:
+    """Add at most 2048 finite elements of any exponents.
+
+    Neighbours often go to the same chunks, and an addition in memory waits for the one
+    before it; so they take turns at four sets of chunks. 1.0 ns an element, against 2.6.
+    """
+    cdef int64_t side[4][CHUNKS]
+    cdef Py_ssize_t i
+    cdef int k, j, exponent, shift
+    cdef uint64_t bits, mantissa, sign, others = 0
+    cdef int64_t low, high
+    memset(side, 0, sizeof(side))
+    for i in range(count):
+        bits = rk_bits64(as_double(type_index, data, i))
+        others |= bits ^ <uint64_t>0x8000000000000000ULL
+        exponent = <int>(bits >> 52 & 0x7ff)
+        mantissa = (bits & <uint64_t>0xfffffffffffffULL) | (<uint64_t>(exponent != 0) << 52)
+        exponent -= exponent != 0
+        shift = exponent & 31
+        k = exponent >> 5
+        sign = <uint64_t>0 - (bits >> 63)
+        low = <int64_t>(((mantissa << shift & <uint64_t>0xffffffffULL) ^ sign) - sign)
+        high = <int64_t>(((mantissa >> (32 - shift)) ^ sign) - sign)
+        j = <int>(i & 3)
+        side[j][k] += low
+        side[j][k + 1] += high
+    carry(acc)
+    for k in range(CHUNKS):
+        acc.chunk[k] += (side[0][k] + side[1][k]) + (side[2][k] + side[3][k])
+    carry(acc)
+    acc.negative_zeros = others == 0 and (acc.negative_zeros or not acc.any)
+    acc.any = True
+
+
+cdef void exact_add(exact_t* acc, int type_index, const void* data, Py_ssize_t count) noexcept nogil:
     """Add native, aligned, contiguous elements of a float type."""
-    cdef Py_ssize_t i, start, size
+    cdef Py_ssize_t start, size
     cdef Py_ssize_t itemsize = 8 if type_index == FLOAT64 else 4 if type_index == FLOAT32 else 2
+    cdef const char* block
     cdef double total
-    for start in range(0, count, 512):
-        size = count - start if count - start < 512 else 512
-        if type_index != FLOAT64 and block_sum(
-                type_index, <const char*>data + start * itemsize, size, &total):
-            add_double(acc, total)
+    cdef Py_ssize_t most = 2048 if type_index == FLOAT64 else 512
+    start = -most
+    while start + most < count:
+        start += most
+        size = count - start if count - start < most else most
+        block = <const char*>data + start * itemsize
+        if not_finite(acc, type_index, block, size) or acc.nan or acc.plus or acc.minus:
             continue
-        for i in range(start, start + size):
-            add_double(acc, as_double(type_index, data, i))
+        if type_index != FLOAT64 and block_sum(type_index, block, size, &total):
+            add_double(acc, total)
+        else:
+            add_each(acc, type_index, block, size)
 
 
 cdef void exact_merge(exact_t* acc, exact_t* other) noexcept nogil:

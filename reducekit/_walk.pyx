@@ -126,6 +126,9 @@ cdef void look_again(const plan_t* plan, int op, int type_index, const char* dat
     rewind(&o, outer)
     while True:
         start = 0
+        if op == SUM and stride == plan.itemsize and plan.form != GATHER:
+            exact_add(&acc, type_index, data + offset, count)
+            start = count
         while start < count:
             size = smaller(count - start, room)
             gather(data + offset + start * stride, size, stride, buffer, plan.itemsize,
