@@ -1151,6 +1151,18 @@ cdef inline uint32_t top_lane(const uint32_t* lane) noexcept nogil:
     return top
 
 
+cdef inline void enter_lanes(double* total, double* rest, double* lane) noexcept nogil:
+    """Move the sums of a block into pairs, without error, and begin anew."""
+    cdef double s, z
+    cdef Py_ssize_t k
+    for k in range(32):
+        s = total[k] + lane[k]
+        z = s - total[k]
+        rest[k] += (total[k] - (s - z)) + (lane[k] - z)
+        total[k] = s
+        lane[k] = -0.0
+
+
 cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                              Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                              state_t* state, const narrow_t* kind, int order) noexcept nogil:
@@ -1163,8 +1175,8 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
     cdef double total[32]
     cdef double rest[32]
     cdef uint32_t peak[32]
-    cdef double t, s, z
-    cdef Py_ssize_t i, o, k, start
+    cdef double t, s
+    cdef Py_ssize_t i, o, k, start, size, since
     cdef bint one_block = outer * run <= 4096
     if state.fresh:
         narrow_init(0, kept, state, NULL, 0)
@@ -1182,24 +1194,20 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
         for k in range(32):
             lane[k] = -0.0
             peak[k] = 0
+        since = 0
         if not one_block:
             for k in range(32):
                 total[k] = -0.0
                 rest[k] = 0
         for o in range(outer):
             x = <const narrow_t*>(data + i * kept_stride + o * outer_stride)
-            if one_block:
-                narrow_block[narrow_t](x, run, lane, peak)
-            else:
-                for start in range(0, run, 4096):
-                    narrow_block[narrow_t](x + start, run - start if run - start < 4096 else 4096,
-                                           lane, peak)
-                    for k in range(32):
-                        s = total[k] + lane[k]
-                        z = s - total[k]
-                        rest[k] += (total[k] - (s - z)) + (lane[k] - z)
-                        total[k] = s
-                        lane[k] = -0.0
+            for start in range(0, run, 4096):
+                size = run - start if run - start < 4096 else 4096
+                if since + size > 4096:
+                    enter_lanes(total, rest, lane)
+                    since = 0
+                since += size
+                narrow_block[narrow_t](x + start, size, lane, peak)
             if state.few:
                 gather_evidence[narrow_t](x, run, &c[i], &d[i])
         s = -0.0
@@ -1207,6 +1215,7 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
         if one_block:
             s = sum_lanes(lane)
         else:
+            enter_lanes(total, rest, lane)
             for k in range(32):
                 enter(&s, &t, total[k])
                 t += rest[k]
@@ -1731,6 +1740,20 @@ cdef inline void halve_pairs(double* a, double* b, Py_ssize_t half) noexcept nog
         a[k] = s
 
 
+cdef inline void enter_pairs(double* a, double* b, double* lane, double* rest) noexcept nogil:
+    """Fold 16 pairs into one, and begin anew."""
+    cdef Py_ssize_t k
+    halve_pairs(lane, rest, 8)
+    halve_pairs(lane, rest, 4)
+    halve_pairs(lane, rest, 2)
+    halve_pairs(lane, rest, 1)
+    enter(a, b, lane[0])
+    b[0] += rest[0]
+    for k in range(16):
+        lane[k] = -0.0
+        rest[k] = 0
+
+
 cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                               Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                               state_t* state, const bint exact) noexcept nogil:
@@ -1740,7 +1763,7 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
     cdef double lane[16]
     cdef double rest[16]
     cdef int64_t peak[16]
-    cdef Py_ssize_t i, o, k, start, size, block = run
+    cdef Py_ssize_t i, o, k, start, size, since, block = run
     cdef const char* p
     cdef uint64_t m
     if state.fresh:
@@ -1749,33 +1772,35 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
     if exact and run > 4096:
         block = 4096            # the proof wants short chains
     for i in range(kept):
-        for o in range(outer):
-            p = data + i * kept_stride + o * outer_stride
-            if run < 16:
+        if run < 16:
+            for o in range(outer):
+                p = data + i * kept_stride + o * outer_stride
                 for k in range(run):
                     enter(&a[i], &b[i], (<const double*>p)[k])
                     if exact:
                         m = (<const uint64_t*>p)[k] & <uint64_t>0x7fffffffffffffffULL
                         c[i] = m if m > c[i] else c[i]
-                continue
+            continue
+        since = 0
+        for k in range(16):
+            lane[k] = -0.0
+            rest[k] = 0
+            peak[k] = 0
+        for o in range(outer):
+            p = data + i * kept_stride + o * outer_stride
             start = 0
             while start < run:
-                for k in range(16):
-                    lane[k] = -0.0
-                    rest[k] = 0
-                    peak[k] = 0
                 size = run - start if run - start < block else block
+                if exact and since + size > 4096:
+                    enter_pairs(&a[i], &b[i], lane, rest)
+                    since = 0
+                since += size
                 wide_block(p + start * 8, size, lane, rest, peak, exact)
-                halve_pairs(lane, rest, 8)
-                halve_pairs(lane, rest, 4)
-                halve_pairs(lane, rest, 2)
-                halve_pairs(lane, rest, 1)
-                enter(&a[i], &b[i], lane[0])
-                b[i] += rest[0]
-                if exact:
-                    for k in range(16):
-                        c[i] = <uint64_t>peak[k] if <uint64_t>peak[k] > c[i] else c[i]
                 start += size
+        enter_pairs(&a[i], &b[i], lane, rest)
+        if exact:
+            for k in range(16):
+                c[i] = <uint64_t>peak[k] if <uint64_t>peak[k] > c[i] else c[i]
 
 
 cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
