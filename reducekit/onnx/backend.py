@@ -63,7 +63,7 @@ class Prepared(BackendRep):
         self.inputs = {name: kind for name, kind in self.every.items() if name not in initialized}
         self.outputs = tuple(value.name for value in model.graph.output)
 
-    def run(self, inputs: Any, **kwargs: Any) -> Any: - the interface's
+    def run(self, inputs: Any, **kwargs: Any) -> Any:  # the interface's
         """Run the model.
 
         Parameters
