@@ -54,28 +54,35 @@ cdef cnp.ndarray new_result(int kind, int ndim, cnp.npy_intp* shape):
     return PyArray_Empty(ndim, shape, descr, False)
 
 
+cdef bint fits(cnp.ndarray array, int ndim, const cnp.npy_intp* shape):
+    cdef int i
+    if cnp.PyArray_NDIM(array) != ndim:
+        return False
+    for i in range(ndim):
+        if cnp.PyArray_DIM(array, i) != shape[i]:
+            return False
+    return True
+
+
 cdef cnp.ndarray check_out(int op, object out, int kind, int ndim, cnp.npy_intp* shape,
                            cnp.ndarray data):
-    """The array to write into: `out` itself, or a fresh one where they share memory."""
-    cdef int i
+    """The array to write into: `out` itself, or a fresh one where that cannot be."""
     cdef cnp.ndarray array
-    cdef bint fits
     if not isinstance(out, cnp.ndarray):
         raise _refusals.out_type(NAMES[op], out)
-    array = out
-    fits = cnp.PyArray_NDIM(array) == ndim
-    for i in range(ndim):
-        fits = fits and cnp.PyArray_DIM(array, i) == shape[i]
-    if not fits:
-        raise _refusals.out_shape(NAMES[op], out.shape, tuple([shape[i] for i in range(ndim)]))
-    if out.dtype != DTYPES[kind]:
-        raise _refusals.out_dtype(NAMES[op], out.dtype, DTYPES[kind])
-    if not out.flags.writeable:
+    # A subclass may tell any story of its shape, dtype and flags.
+    array = out if type(out) is cnp.ndarray else _inputs.base_view(out)
+    if not fits(array, ndim, shape):
+        raise _refusals.out_shape(NAMES[op], (<object>array).shape,
+                                  tuple([shape[i] for i in range(ndim)]))
+    if array.descr != DTYPES[kind]:
+        raise _refusals.out_dtype(NAMES[op], array.descr, DTYPES[kind])
+    if not cnp.PyArray_ISWRITEABLE(array):
         raise _refusals.out_readonly(NAMES[op])
     # Written through strides, element by element, after everything was read: but tiles
     # are written while later ones are still unread, so shared memory needs a copy, and
     # so do unaligned elements.
-    if type(out) is not cnp.ndarray or not out.flags.aligned or _inputs.may_share(out, data):
+    if array is not out or not cnp.PyArray_ISALIGNED(array) or _inputs.may_share(array, data):
         return new_result(kind, ndim, shape)
     return array
 
@@ -86,9 +93,9 @@ cdef object reduce(int op, object data, object axes, object keepdims, object noo
     cdef cnp.dtype descr
     cdef call_t call
     cdef plan_t plan
+    cdef cnp.npy_intp dims[64]
     cdef cnp.npy_intp shape[64]
     cdef Py_ssize_t out_strides[64]
-    cdef const cnp.npy_intp* dims
     cdef int i, j, ndim, out_ndim
     cdef bint awkward, swapped
     cdef const char* source
@@ -107,9 +114,10 @@ cdef object reduce(int op, object data, object axes, object keepdims, object noo
     call.op = op
     call.ndim = ndim
     call.type_index = type_index(descr, descr.type_num)
+    for i in range(ndim):
+        dims[i] = cnp.PyArray_DIM(x, i)
     check(&call, descr, axes, keepdims, noop, opset, strict)
 
-    dims = cnp.PyArray_DIMS(x)
     out_ndim = 0
     for i in range(ndim):
         if not call.reduced[i]:
@@ -122,6 +130,12 @@ cdef object reduce(int op, object data, object axes, object keepdims, object noo
         result = new_result(call.type_index, out_ndim, shape)
     else:
         result = check_out(op, out, call.type_index, out_ndim, shape, x)
+    # An axis' own __index__, or another thread meanwhile, may have given either another
+    # shape or dtype. From here on no Python runs before memory has been read.
+    if (x.descr is not descr or not fits(x, ndim, dims)
+            or not fits(result, out_ndim, shape)
+            or cnp.PyArray_ITEMSIZE(result) != cnp.PyArray_ITEMSIZE(x)):
+        raise _refusals.changed_meanwhile(NAMES[op])
 
     if call.identity:
         # The reduction is no step at all: the bits of each element come through.

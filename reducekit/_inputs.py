@@ -146,6 +146,11 @@ def _missing_in_pandas(pandas: Any, data: Any) -> int:
     return int(np.count_nonzero(data.isna()))
 
 
+def base_view(array: NDArray[Any]) -> NDArray[Any]:
+    """An array of the base class on the same memory, which shows what there truly is."""
+    return np.asarray(array)
+
+
 def may_share(out: NDArray[Any], data: NDArray[Any]) -> bool:
     """Whether writing ``out`` could change ``data``, by the bounds of their memory."""
     return bool(np.may_share_memory(out, data))
@@ -153,4 +158,5 @@ def may_share(out: NDArray[Any], data: NDArray[Any]) -> bool:
 
 def copy_into(out: NDArray[Any], data: NDArray[Any]) -> None:
     """Copy the elements, bit by bit but for the byte order."""
-    np.copyto(out, data, casting="equiv")
+    # A subclass could take the call over, and write nothing.
+    np.copyto(base_view(out), base_view(data), casting="equiv")

@@ -148,6 +148,13 @@ def out_readonly(who: str) -> ArgumentError:
     return ArgumentError(f"{who}: out is read-only; use a writeable array")
 
 
+def changed_meanwhile(who: str) -> ArgumentError:
+    return ArgumentError(
+        f"{who}: data or out was given another shape or dtype during the call; "
+        "leave them alone until it returns"
+    )
+
+
 def not_an_array(who: str, data: Any, cause: object) -> TypeError:
     return TypeError(
         f"{who}: data of type {type(data).__name__} cannot be read as an array ({cause}); "

@@ -10,6 +10,7 @@ texts are in :mod:`reducekit._refusals`, reached only when something is wrong.
 
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import islice
 
 from cpython.contextvars cimport PyContextVar_Get
 from cpython.object cimport PyObject
@@ -220,24 +221,27 @@ cdef int add_axis(call_t* call, object axis, bint negative_allowed) except -1:
     return 0
 
 
-cdef object axes_as_sequence(object axes, int op):
-    """A tuple of what may be axes, from anything that is neither None, tuple, list nor int."""
+cdef object axes_as_sequence(object axes, int op, int ndim):
+    """A tuple of what may be axes, from anything that is neither None, tuple, list nor int.
+
+    One more than there are axes at most: of so many, one is wrong. Some iterators never end.
+    """
     if isinstance(axes, (str, bytes, bytearray, dict)):
         raise _refusals.axes_type(NAMES[op], axes)
-    ndim = getattr(axes, "ndim", None)
-    if isinstance(ndim, int):
-        if ndim > 1:
-            raise _refusals.axes_rank(NAMES[op], ndim)
+    rank = getattr(axes, "ndim", None)
+    if isinstance(rank, int):
+        if rank > 1:
+            raise _refusals.axes_rank(NAMES[op], rank)
         if hasattr(axes, "dtype") and not (isinstance(axes, np.ndarray) and axes.size == 0):
             array = np.asarray(axes)
             if array.dtype.kind not in "iu":
                 raise _refusals.axis_type(NAMES[op], array.flat[0] if array.size else axes)
             axes = array
-            return tuple(axes.tolist()) if ndim else (axes.item(),)
+            return tuple(axes.tolist()) if rank else (axes.item(),)
     if hasattr(axes, "__index__") and not isinstance(axes, np.ndarray):
         return (axes,)
     try:
-        return tuple(axes)
+        return tuple(islice(axes, ndim + 1))
     except TypeError:
         raise _refusals.axes_type(NAMES[op], axes) from None
 
@@ -287,7 +291,8 @@ cdef int check(call_t* call, object dtype, object axes, object keepdims,
                 given += 1
         else:
             # A list may be changed by another thread, or by an axis' own __index__.
-            items = tuple(<list>axes) if type(axes) is list else axes_as_sequence(axes, call.op)
+            items = tuple(<list>axes) if type(axes) is list else axes_as_sequence(
+                axes, call.op, call.ndim)
             for item in items:
                 add_axis(call, item, negative_allowed)
                 given += 1

@@ -15,11 +15,13 @@ for more for some microseconds, then sleeps on a lock.
 """
 
 import os
+from operator import index
 
 from cpython.mem cimport PyMem_RawMalloc
 from libc.string cimport memset
 
 from . import _refusals
+from .errors import short, show_int
 
 cdef extern from "_threads.h":
     ctypedef long long rk_atomic
@@ -45,7 +47,7 @@ cdef enum:
 
 cdef struct member_t:
     team_t* team
-    PyThread_type_lock lock     # held by the member while it is awake or asleep; released to wake it
+    PyThread_type_lock lock     # held by the member, awake or asleep; released to wake it
     rk_atomic asleep
     int number
 
@@ -202,11 +204,11 @@ def set_num_threads(n):
     """
     global THREADS
     if isinstance(n, bool) or not hasattr(n, "__index__"):
-        raise TypeError(f"set_num_threads: n={n!r} has type {type(n).__name__}; use an int")
-    number = n.__index__()
+        raise TypeError(f"set_num_threads: n={short(n)} has type {type(n).__name__}; use an int")
+    number = int(index(n))
     if number < 1:
         raise _refusals.ArgumentError(
-            f"set_num_threads: n={number} is below 1; use 1 to {MOST_THREADS}")
+            f"set_num_threads: n={show_int(number)} is below 1; use 1 to {MOST_THREADS}")
     THREADS = min(number, MOST_THREADS)
 
 

@@ -11,6 +11,7 @@ The rows were written from the ONNX operator pages and are held against
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 from .dtypes import ELEMENT_TYPES, ElementType, by_name
@@ -222,12 +223,13 @@ def check_opset(who: str, opset: Any) -> int:
             f"{who}: opset={short(opset)} is a {type(opset).__name__}; "
             f"use an int from 1 to {NEWEST_OPSET} or 'latest'"
         )
-    number = opset.__index__()
+    # An int of the plain class, for a subclass may compare as it likes.
+    number = int(index(opset))
     if not 1 <= number <= NEWEST_OPSET:
         raise OpsetError(
             f"{who}: opset {show_int(number)} is unknown; use 1 to {NEWEST_OPSET} or 'latest'"
         )
-    return int(number)
+    return number
 
 
 def first_opset(name: str, dtype: str) -> int | None:

@@ -35,6 +35,22 @@ def call(op, *args, **kwargs):
     return (op, args, kwargs)
 
 
+class Reshapes:
+    """An axis that gives the data another shape when it is read."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __index__(self):
+        self.data.resize(self.data.size)
+        return 0
+
+
+def reduce_what_changes():
+    data = np.zeros((2, 3), np.float32)
+    rk.reduce_max(data, [Reshapes(data)])
+
+
 # Calls of reduce_max, reduce_min and reduce_sum, which the reference refuses in the same words.
 CALLS = [
     # Axes out of range.
@@ -186,6 +202,9 @@ CALLS = [
 
 # Calls that only the compiled functions have, or refuse in words of their own.
 MORE_CALLS = [
+    (reduce_what_changes, rk.ArgumentError,
+     ("reduce_max: data or out was given another shape or dtype during the call; "
+     "leave them alone until it returns")),
     # Data that is no array.
     (lambda: rk.reduce_max(ragged), TypeError,
      ("reduce_max: data of type list cannot be read as an array (setting an array element with a "
