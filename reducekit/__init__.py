@@ -16,11 +16,14 @@ except ModuleNotFoundError as error:  # the source folder, without a build
 from . import schema
 from ._accumulator import Accumulator
 from ._engine import reduce_max, reduce_min, reduce_sum
+from ._inputs import register_accessors as _register_accessors
 from ._rules import get_default_opset, opset, set_default_opset
 from ._threads import get_num_threads, set_num_threads
 from .errors import ArgumentError, AxesError, DTypeError, OpsetError, ReduceError
 from .explain import Explanation, explain
 from .tensor import Tensor
+
+_register_accessors()
 
 try:
     __version__ = _version("reducekit")

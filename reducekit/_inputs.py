@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -14,7 +15,7 @@ from . import _refusals
 from .dtypes import element_type
 from .errors import ArgumentError
 
-__all__ = ["as_array", "copy_into", "deferred", "may_share"]
+__all__ = ["as_array", "copy_into", "deferred", "may_share", "register_accessors"]
 
 # Arrays that are not in memory: where their class is, and the module whose `reduce` does the
 # call on them. It is loaded by name since it stands above this one, and only once such an
@@ -75,14 +76,23 @@ def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
         The array, and a function that takes the operator's position, the array and
         the other arguments; None for all data that is read at once.
     """
-    xarray = sys.modules.get("xarray")
-    if xarray is not None and isinstance(data, getattr(xarray, "DataArray", ())):
-        data = data.variable._data if data.chunks is not None else data
+    data_array: Any = getattr(sys.modules.get("xarray"), "DataArray", None)
+    if data_array is not None and isinstance(data, data_array) and data.chunks is not None:
+        data = data.data
     for module, name, interop in _DEFERRED:
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(data, kind):
             return data, import_module(interop).reduce
     return None
+
+
+def register_accessors() -> None:
+    """Give pandas and xarray their accessor if the program has imported them already."""
+    for package, kind in (("pandas", "DataFrame"), ("xarray", "DataArray")):
+        # One that is just being imported, or a module of another make, has not all of it yet.
+        if hasattr(sys.modules.get(package), kind):
+            with suppress(ImportError, AttributeError):
+                import_module(f"reducekit.interop.{package}")
 
 
 def _read(who: str, data: Any) -> NDArray[Any]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _engine, _html, _refusals, _rules, _show, schema
-from ._inputs import as_array
+from ._inputs import as_array, deferred
 from ._names import Dims, check_dims, position, to_positions
 from .dtypes import ElementType, element_type
 
@@ -32,6 +33,8 @@ class Tensor:
         An array, a number, nested lists, a Tensor, or an object with the buffer
         protocol, ``__array__`` or ``__dlpack__`` (such as a torch tensor on the
         CPU, bfloat16 included). Lists are copied; memory that can be shared is.
+        A dask array stays lazy, and so is all that is made from the tensor, until
+        ``numpy()`` or ``compute()`` is called.
     dims : sequence of (str or None), optional
         One name for each axis, None for an axis without a name. A str names the
         only axis of a tensor of rank 1. Omitted, the names of a Tensor are kept.
@@ -87,7 +90,8 @@ class Tensor:
             opset = data._opset if opset is None else opset
             self._array = data._array
         else:
-            self._array = as_array("Tensor", data)
+            lazy = _lazy_array(data)
+            self._array = as_array("Tensor", data) if lazy is None else lazy
         self._dims = check_dims("Tensor", dims, self._array.ndim)
         self._opset = None if opset is None else schema.check_opset("Tensor", opset)
 
@@ -134,9 +138,177 @@ class Tensor:
         """The opset of the tensor's reductions; None follows the opset in force at the call."""
         return self._opset
 
+    @property
+    def _is_lazy(self) -> bool:
+        return not isinstance(self._array, np.ndarray)
+
     def numpy(self) -> NDArray[Any]:
-        """The array itself, without a copy: what is written to it is seen in the tensor."""
+        """The array itself, without a copy: what is written to it is seen in the tensor.
+
+        Of a lazy tensor, it is computed anew at each call.
+        """
+        if self._is_lazy:
+            return as_array("numpy", self._array.compute())  # type: ignore[attr-defined]
         return self._array
+
+    def compute(self) -> Tensor:
+        """The tensor with its elements in memory: itself, unless it is lazy.
+
+        Returns
+        -------
+        Tensor
+
+        Examples
+        --------
+        >>> import reducekit as rk
+        >>> rk.Tensor([[1, 5]]).reduce_max().compute().item()
+        5
+        """
+        return self._like(self.numpy(), self._dims) if self._is_lazy else self
+
+    @classmethod
+    def from_frame(cls, frame: Any, dims: Any = None, opset: int | str | None = None) -> Tensor:
+        """A tensor of the values of a pandas DataFrame or Series.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame or pandas.Series
+            With columns of one element type; nullable and Arrow types too. NaN in
+            columns of NumPy's floats is taken as a value.
+        dims : sequence of (str or None), optional
+            Names of the axes; omitted, those of the index and of the columns, or
+            ``"row"`` and ``"column"`` where these have none.
+        opset : int or "latest", optional
+            As for :class:`Tensor`.
+
+        Returns
+        -------
+        Tensor
+            Of rank 2 (1 for a Series). It shares memory with the frame if pandas keeps
+            the values in one array.
+
+        Raises
+        ------
+        DTypeError
+            If columns are of different element types, or of one that no reduction
+            takes; the error names them.
+        ArgumentError
+            If a value is missing.
+        TypeError
+            If ``frame`` is neither.
+        ImportError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> import pandas as pd, reducekit as rk
+        >>> t = rk.Tensor.from_frame(pd.DataFrame({"a": [1, 5], "b": [4, 2]}))
+        >>> t.reduce_max("row", keepdims=False)
+        Tensor(shape=(2,), dtype=int64, dims=('column',))
+        [5 4]
+        """
+        array, names = import_module("reducekit.interop.pandas").array_of(frame)
+        return cls(array, names if dims is None else dims, opset)
+
+    def to_frame(self, index: Any = None, columns: Any = None) -> Any:
+        """A pandas DataFrame of the elements.
+
+        Parameters
+        ----------
+        index, columns : array_like, optional
+            Labels of the rows and of the columns; numbers if omitted.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Of the tensor's dtype, with the names of the axes as names of the labels. A
+            tensor of rank 1 makes one column, named ``value``; one of rank 0, one cell.
+
+        Raises
+        ------
+        ArgumentError
+            If the rank is above 2, or labels do not fit.
+        DTypeError
+            If the elements are bfloat16, which pandas does not have.
+        ImportError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> import reducekit as rk
+        >>> rk.Tensor([[1, 5], [4, 2]]).reduce_max(0).to_frame(["max"], ["a", "b"])
+             a  b
+        max  4  5
+        """
+        return import_module("reducekit.interop.pandas").frame_of(
+            self.numpy(), self._dims, index, columns
+        )
+
+    @classmethod
+    def from_xarray(cls, array: Any, opset: int | str | None = None) -> Tensor:
+        """A tensor of the values of an xarray DataArray, with its dimensions as names.
+
+        Parameters
+        ----------
+        array : xarray.DataArray
+            Its coordinates are left behind. Data in a dask array stays lazy.
+        opset : int or "latest", optional
+            As for :class:`Tensor`.
+
+        Returns
+        -------
+        Tensor
+            It shares memory with the DataArray.
+
+        Raises
+        ------
+        DTypeError
+            If no reduction takes the element type.
+        TypeError
+            If ``array`` is no DataArray, or a dimension is not named by a str.
+        ImportError
+            If xarray is not installed.
+
+        Examples
+        --------
+        >>> import xarray as xr, reducekit as rk
+        >>> da = xr.DataArray([[1, 5], [4, 2]], dims=("time", "place"))
+        >>> rk.Tensor.from_xarray(da).reduce_max("time", keepdims=False).dims
+        ('place',)
+        """
+        data, names = import_module("reducekit.interop.xarray").data_of(array)
+        return cls(data, names, opset)
+
+    def to_xarray(self, coords: Any = None, name: Any = None) -> Any:
+        """An xarray DataArray of the elements, with the names of the axes as dimensions.
+
+        Parameters
+        ----------
+        coords : mapping, optional
+            Coordinates, as xarray takes them.
+        name : hashable, optional
+            The name of the DataArray.
+
+        Returns
+        -------
+        xarray.DataArray
+            It shares the tensor's memory, and is lazy if the tensor is. An axis
+            without a name becomes ``dim_0``, ``dim_1`` and so on, as xarray names it.
+
+        Raises
+        ------
+        ImportError
+            If xarray is not installed.
+
+        Examples
+        --------
+        >>> import reducekit as rk
+        >>> rk.Tensor([1, 5], dims="time").to_xarray({"time": [10, 20]}).sel(time=20).item()
+        5
+        """
+        return import_module("reducekit.interop.xarray").data_array_of(
+            self._array, self._dims, coords, name
+        )
 
     def with_opset(self, opset: int | str | None) -> Tensor:
         """The same elements and names under another opset.
@@ -427,6 +599,8 @@ class Tensor:
 
     def copy(self) -> Tensor:
         """The same tensor with memory of its own."""
+        if self._is_lazy:  # nobody can write to what is not there
+            return self._like(self._array, self._dims)
         return self._like(self._array.copy(order="K"), self._dims)
 
     def item(self) -> Any:
@@ -437,11 +611,11 @@ class Tensor:
         ValueError
             If there is not exactly one element.
         """
-        return self._array.item()
+        return self.numpy().item()
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; a number at rank 0."""
-        return self._array.tolist()
+        return self.numpy().tolist()
 
     def describe(self) -> Description:
         """What the tensor holds: axes, type, range, NaN and infinities, memory.
@@ -462,6 +636,13 @@ class Tensor:
         (np.float64(1.0), np.float64(3.0), 1)
         """
         array, kind = self._array, self._kind
+        if self._is_lazy:
+            low, high, nan, positive, negative, layout = _survey_lazy(array)
+            return Description(
+                shape=self.shape, dims=self._dims, dtype=kind.name, opset=self._opset,
+                minimum=low, maximum=high, nan=nan, positive_infinity=positive,
+                negative_infinity=negative, memory=0, nbytes=self.nbytes, layout=layout,
+            )  # fmt: skip
         with np.errstate(invalid="ignore"):  # looking at a signalling NaN is no accident
             low, high, nan, positive, negative = _survey(array, kind)
         return Description(
@@ -489,7 +670,10 @@ class Tensor:
         items = tuple(_plain_index(item) for item in items)
         # An ellipsis at the end changes nothing but keeps rank 0 an array.
         whole = items if any(item is Ellipsis for item in items) else (*items, Ellipsis)
-        selected: NDArray[Any] = self._array[whole]
+        if self._is_lazy and not self.ndim:  # dask indexes rank 0 with nothing but ()
+            selected = self._array[tuple(item for item in items if item is not Ellipsis)]
+        else:
+            selected = self._array[whole]
         dims = None if self._dims is None else _names_after(self._dims, whole)
         return self._like(selected, dims)
 
@@ -508,7 +692,7 @@ class Tensor:
 
     def __contains__(self, value: object) -> bool:
         """Whether any element equals the value."""
-        return _plain(value) in self._array
+        return _plain(value) in self.numpy()
 
     def __eq__(self, other: object) -> Any:
         """Where the elements are equal: an array of bool, as NumPy compares them."""
@@ -530,23 +714,23 @@ class Tensor:
         return self._array >= _plain(other)
 
     def __bool__(self) -> bool:
-        return bool(self._array)
+        return bool(self.numpy())
 
     def __int__(self) -> int:
-        return int(self._array)
+        return int(self.numpy())
 
     def __float__(self) -> float:
-        return float(self._array)
+        return float(self.numpy())
 
     def __index__(self) -> int:
-        return operator.index(self._array)
+        return operator.index(self.numpy())
 
     def __format__(self, spec: str) -> str:
-        return format(self._array, spec) if spec else str(self)
+        return format(self.numpy(), spec) if spec else str(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """The array for NumPy: itself, unless another dtype or a copy is asked for."""
-        return np.asarray(self._array, dtype=dtype, copy=copy)
+        return np.asarray(self.numpy(), dtype=dtype, copy=copy)
 
     def __dlpack__(
         self,
@@ -567,13 +751,14 @@ class Tensor:
         from . import _dlpack
 
         return _dlpack.export(
-            self._array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+            self.numpy(), stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
 
     def __dlpack_device__(self) -> tuple[int, int]:
         from . import _dlpack
 
-        return _dlpack.device(self._array)
+        # A lazy array is computed in the memory of the CPU.
+        return _dlpack.device(np.empty(0) if self._is_lazy else self._array)
 
     def __copy__(self) -> Tensor:
         return self.copy()
@@ -586,6 +771,8 @@ class Tensor:
 
     def __repr__(self) -> str:
         """The head and a few values, from the edges alone where there are many."""
+        if self._is_lazy:
+            return f"{_head(self)}\n{_lazy_text(self._array)}"
         with np.errstate(invalid="ignore"):
             return f"{_head(self)}\n{_show.values_text(self._array)}"
 
@@ -804,6 +991,28 @@ def _block_names(arrays: list[tuple[str | None, tuple[int, ...]]]) -> list[str |
     return [name for name, _ in arrays]
 
 
+def _lazy_array(data: Any) -> Any:
+    """The dask array in ``data``, if that is what it is or holds."""
+    elsewhere = deferred(data)
+    if elsewhere is None or not hasattr(elsewhere[0], "dask"):
+        return None
+    array = elsewhere[0]
+    if element_type(array.dtype) is None:
+        raise _refusals.dtype_never("Tensor", array.dtype)
+    return array
+
+
+def _lazy_text(array: Any) -> str:
+    sizes = " x ".join(str(size) for size in array.chunksize)
+    chunks = _show.count_text(array.npartitions, "chunk")
+    return f"not computed: {chunks}{f' of up to {sizes}' if sizes else ''} in dask"
+
+
+def _survey_lazy(array: Any) -> tuple[Any, Any, int, int, int, tuple[str, ...]]:
+    found = import_module("reducekit.interop.dask").survey(array)
+    return (*found, (_lazy_text(array),))
+
+
 def _survey(array: NDArray[Any], kind: ElementType) -> tuple[Any, Any, int, int, int]:
     """Minimum and maximum without NaN, and the counts of NaN, +infinity and -infinity."""
     if array.size == 0:
@@ -863,19 +1072,23 @@ def _axes_part(shape: tuple[int, ...], dims: Dims) -> str:
 
 
 def _tensor_card(tensor: Tensor) -> str:
-    array, kind = tensor.numpy(), tensor._kind
+    array, kind = tensor._array, tensor._kind
     opset = "opset in force" if tensor.opset is None else f"opset {tensor.opset}"
     words = [
         kind.name,
         f"rank {tensor.ndim}",
         _show.count_text(tensor.size, "element"),
-        _show.memory_text(array),
-        *_show.layout_words(array),
+        *(["lazy"] if tensor._is_lazy else [_show.memory_text(array)]),
+        *([] if tensor._is_lazy else _show.layout_words(array)),
         opset,
     ]
     body = _html.facts("Tensor", words)
     axes = _axes_part(tensor.shape, tensor.dims)
-    body += f'<div class="rk-parts">{axes}{_values_part(array, kind, tensor.dims)}</div>'
+    if tensor._is_lazy:
+        values = f'<div class="rk-say">{_html.escape(_lazy_text(array))}</div>'
+    else:
+        values = _values_part(array, kind, tensor.dims)
+    body += f'<div class="rk-parts">{axes}{values}</div>'
     return _html.card(repr(tensor), body, axes=True, odd=True)
 
 

@@ -128,10 +128,7 @@ def test_sizes_around_lanes_and_blocks(name, size):
 def test_layouts(name, layout):
     rng = np.random.default_rng(3)
     array = awkward(name, (5, 7, 9), rng)
-    if layout in LAYOUTS:
-        x = LAYOUTS[layout](array)
-    else:
-        x = SHARING[layout](array)
+    x = {**LAYOUTS, **SHARING}[layout](array)
     plain = np.array(x, dtype=x.dtype.newbyteorder("="))
     with np.errstate(all="ignore"):
         same(summed(name, [x]).round(), REFERENCE["sum"](plain, keepdims=False, strict=False))

@@ -34,7 +34,7 @@ LAYERS = [
     ["__init__"],
     ["_files", "_pieces", "testing", "plot"],
     ["interop", "onnx", "widgets", "bench"],
-    ["cli", "demo"],
+    ["cli", "demo", "pandas", "xarray"],
     ["__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

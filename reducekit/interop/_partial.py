@@ -57,7 +57,7 @@ def start(op: schema.Operator, piece: Any, axes: tuple[int, ...]) -> Part:
     return PartialSum(partial_sums(array, axes), _count(array, axes))
 
 
-def join(op: schema.Operator, parts: Sequence[Part], axes: tuple[int, ...]) -> Part:
+def join(op: schema.Operator, parts: Sequence[Part]) -> Part:
     """The reduction of all pieces together."""
     first = parts[0]
     if len(parts) == 1:
@@ -68,7 +68,9 @@ def join(op: schema.Operator, parts: Sequence[Part], axes: tuple[int, ...]) -> P
         if len(columns) > 2:
             columns = partial_sums(columns, (0,))[:, 0]
         return PartialSum(columns, sum(part.terms for part in sums))
-    return _call(op, np.stack(parts), (0,))[0]  # type: ignore[arg-type]
+    stacked: NDArray[Any] = np.stack(parts)  # type: ignore[arg-type]
+    result: NDArray[Any] = _call(op, stacked, (0,))[0]
+    return result
 
 
 def finish(part: Part, kind: ElementType) -> NDArray[Any]:

@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from .. import _engine, _refusals, _rules, schema
 from ..dtypes import by_name, element_type
 from ..errors import ArgumentError
+from ..tensor import Tensor
 from ._missing import need
 from ._partial import Part, finish, join, start
 
 da = need("dask.array", "dask", "reducing dask arrays")
 
-__all__ = ["reduce"]
+__all__ = ["reduce", "survey"]
 
 
 def reduce(
@@ -104,6 +105,40 @@ def reduce(
     )
 
 
+def survey(array: Any) -> tuple[Any, Any, int, int, int]:
+    """Minimum and maximum without NaN, and the counts of NaN, +infinity and -infinity.
+
+    Everything is computed in one pass over the chunks.
+    """
+    found = array.map_blocks(
+        _survey_block,
+        dtype=object,
+        chunks=tuple((1,) * size for size in array.numblocks),
+        meta=np.empty((0,) * array.ndim, object),
+    )
+    lows, highs, counts = [], [], np.zeros(3, np.int64)
+    for low, high, *more in np.asarray(found.compute()).reshape(-1).tolist():
+        if low is not None:
+            lows.append(low)
+            highs.append(high)
+        counts += more
+    nan, positive, negative = counts.tolist()
+    if not lows:
+        return None, None, nan, positive, negative
+    low = _engine.reduce_min(np.array(lows), keepdims=False, strict=False)[()]
+    high = _engine.reduce_max(np.array(highs), keepdims=False, strict=False)[()]
+    return low, high, nan, positive, negative
+
+
+def _survey_block(block: Any) -> NDArray[Any]:
+    found = Tensor(block).describe()
+    result = np.empty((1,) * np.ndim(block), object)
+    result.flat[0] = (
+        found.minimum, found.maximum, found.nan, found.positive_infinity, found.negative_infinity
+    )  # fmt: skip
+    return result
+
+
 # Functions of modules, with plain arguments, so that they reach other processes.
 
 
@@ -119,10 +154,10 @@ def _chunk(
 def _combine(
     who: str, blocks: Any, axis: tuple[int, ...], keepdims: bool, computing_meta: bool = False
 ) -> Part:
-    del keepdims
+    del axis, keepdims
     if computing_meta:
         return np.asarray(blocks)
-    return join(schema.operator(who), list(_flat(blocks)), axis)
+    return join(schema.operator(who), list(_flat(blocks)))
 
 
 def _aggregate(
@@ -135,7 +170,7 @@ def _aggregate(
 ) -> NDArray[Any]:
     if computing_meta:
         return np.asarray(blocks)
-    joined = join(schema.operator(who), list(_flat(blocks)), axis)
+    joined = join(schema.operator(who), list(_flat(blocks)))
     result = finish(joined, by_name(name))
     return result if keepdims else np.squeeze(result, axis)
 

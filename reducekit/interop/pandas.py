@@ -21,7 +21,7 @@ from ._partial import finish, join, start
 
 pd = need("pandas", "pandas", "reducing DataFrames")
 
-__all__ = ["FrameReductions", "SeriesReductions"]
+__all__ = ["FrameReductions", "SeriesReductions", "array_of", "frame_of"]
 
 # Rows that are gathered at a time from columns that lie apart.
 _ROWS = 65536
@@ -286,7 +286,7 @@ class FrameReductions(_Reductions):
             return np.array([call(array, (0,)) for array in arrays], arrays[0].dtype)
         if len(reduced) == 2:
             parts = [start(operator, array, (0,)) for array in arrays]
-            joined = join(operator, parts, (0,))
+            joined = join(operator, parts)
             return finish(joined, kind).reshape(())
         rows = range(0, max(1, len(arrays[0])), _ROWS)
         pieces = [[array[row : row + _ROWS] for array in arrays] for row in rows]
@@ -339,6 +339,7 @@ class SeriesReductions(_Reductions):
         reduced: tuple[int, ...],
         call: Callable[..., Any],
     ) -> NDArray[Any]:
+        del operator, kind
         return np.asarray(call(arrays[0], reduced))
 
     def _labelled(
@@ -467,6 +468,64 @@ def _positions(who: str, axes: Any, ndim: int) -> Any:
     if isinstance(axes, (list, tuple)):
         return tuple(position(axis) for axis in axes)
     return axes
+
+
+def array_of(frame: Any) -> tuple[NDArray[Any], list[str]]:
+    """The values of a DataFrame or Series, and names for the axes."""
+    who = "Tensor.from_frame"
+    if isinstance(frame, pd.Series):
+        columns = SeriesReductions(frame)._columns(who)
+        _one_kind(who, columns)
+        names = [_axis_name(frame.index.name, "row")]
+        return _elements(who, *columns[0]), names
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(
+            f"{who}: frame has type {type(frame).__name__}; use a pandas DataFrame or Series"
+        )
+    columns = FrameReductions(frame)._columns(who)
+    _one_kind(who, columns)
+    arrays = [_elements(who, name, column) for name, column in columns]
+    names = [_axis_name(frame.index.name, "row"), _axis_name(frame.columns.name, "column")]
+    if names[0] == names[1]:
+        names = ["row", "column"]
+    # Columns one after another in memory, as pandas has them.
+    return (arrays[0] if arrays[0].ndim == 2 else np.stack(arrays).T), names
+
+
+def _axis_name(name: Any, default: str) -> str:
+    return name if isinstance(name, str) and name else default
+
+
+def frame_of(
+    array: NDArray[Any], dims: tuple[str | None, ...] | None, index: Any, columns: Any
+) -> Any:
+    """A DataFrame of an array of rank 0, 1 or 2."""
+    who = "to_frame"
+    if array.ndim > 2:
+        raise ArgumentError(
+            f"{who}: a tensor of rank {array.ndim} is no table; reduce or index it to rank 2, "
+            "or use to_xarray"
+        )
+    kind = element_type(array.dtype)
+    assert kind is not None
+    if kind.name == "bfloat16":
+        raise DTypeError(
+            f"{who}: pandas has no bfloat16; cast with astype('float32'), which is exact"
+        )
+    names = [*(dims or ()), None, None][:2] if array.ndim else [None, None]
+    if array.ndim < 2:
+        array = array.reshape(-1, 1)
+        columns = ["value"] if columns is None else columns
+        names[1] = None
+    labels = {}
+    for name, axis, given in (("index", 0, index), ("columns", 1, columns)):
+        made = pd.RangeIndex(array.shape[axis]) if given is None else pd.Index(given)
+        if len(made) != array.shape[axis]:
+            raise ArgumentError(
+                f"{who}: {name} has {len(made)} labels for an axis of size {array.shape[axis]}"
+            )
+        labels[name] = made if names[axis] is None else made.rename(names[axis])
+    return pd.DataFrame(array.astype(kind.numpy_dtype, copy=False), **labels)
 
 
 def _register() -> None:

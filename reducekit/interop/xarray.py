@@ -17,7 +17,7 @@ from ._missing import need
 
 xr = need("xarray", "xarray", "reducing DataArrays")
 
-__all__ = ["ArrayReductions", "DatasetReductions"]
+__all__ = ["ArrayReductions", "DatasetReductions", "data_array_of", "data_of"]
 
 
 class _Reductions:
@@ -221,8 +221,7 @@ class ArrayReductions(_Reductions):
             return getattr(_engine, who)(data, reduced, keepdims=False, strict=False, **extra)
 
         names = [array.dims[axis] for axis in reduced]
-        result = array.reduce(function, names, keep_attrs=keep_attrs, keepdims=keep)
-        return result
+        return array.reduce(function, names, keep_attrs=keep_attrs, keepdims=keep)
 
 
 class DatasetReductions(_Reductions):
@@ -266,8 +265,8 @@ class DatasetReductions(_Reductions):
             )
         results = {}
         for name, array in data.data_vars.items():
-            own = [each for each in (array.dims if names is None else names) if each in array.dims]
-            if names is not None and names and not own:
+            own = None if not names else [each for each in names if each in array.dims]
+            if own == []:
                 results[name] = array.variable
                 continue
             reduced = ArrayReductions(array)._reduce(
@@ -323,9 +322,8 @@ def _names(who: str, dim: Any, dims: tuple[Hashable, ...]) -> list[Hashable] | N
     """The names, of a Dataset, whose dimensions have no order and so no positions."""
     if dim is None:
         return None
-    if isinstance(dim, str) or (isinstance(dim, Hashable) and dim in dims):
-        dim = [dim]
-    elif not isinstance(dim, Iterable):
+    one = isinstance(dim, str) or not isinstance(dim, Iterable)
+    if one or (isinstance(dim, Hashable) and dim in dims):
         dim = [dim]
     names = list(dim)
     for name in names:
@@ -333,6 +331,27 @@ def _names(who: str, dim: Any, dims: tuple[Hashable, ...]) -> list[Hashable] | N
             known = listed([str(each) for each in dims]) if dims else "none: there are none"
             raise AxesError(f"{who}: there is no dimension {name!r}; use {known}")
     return names
+
+
+def data_of(array: Any) -> tuple[Any, tuple[Hashable, ...]]:
+    """The data of a DataArray, lazy or not, and the names of its dimensions."""
+    if not isinstance(array, xr.DataArray):
+        raise TypeError(
+            f"Tensor.from_xarray: array has type {type(array).__name__}; use a DataArray, "
+            "such as ds['name'] of a Dataset"
+        )
+    return array.data, array.dims
+
+
+def data_array_of(
+    data: Any, dims: tuple[str | None, ...] | None, coords: Any, name: Hashable
+) -> Any:
+    """A DataArray of the data."""
+    names = [
+        f"dim_{axis}" if each is None else each
+        for axis, each in enumerate(dims or (None,) * data.ndim)
+    ]
+    return xr.DataArray(data, coords, names, name)
 
 
 # Once: a second registration, as by a reload, would warn of the first.

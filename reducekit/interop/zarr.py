@@ -245,8 +245,8 @@ def _by_blocks(
             parts.append(start(op, elements, reduced))
             done(elements.nbytes)
             if len(parts) == _WAITING:
-                parts = [join(op, parts, reduced)]
-        result[place] = finish(join(op, parts, reduced), kind)
+                parts = [join(op, parts)]
+        result[place] = finish(join(op, parts), kind)
     return result
 
 

@@ -198,7 +198,7 @@ def test_partial_sums_are_small_and_pickle():
     assert len(pickle.dumps(part)) < 1000
     assert part.nbytes == part.columns.nbytes <= 32
     assert sys.getsizeof(part) >= part.nbytes
-    joined = join(op, [part, pickle.loads(pickle.dumps(part))], (0, 1))
+    joined = join(op, [part, pickle.loads(pickle.dumps(part))])
     assert joined.terms == 1_000_000
     assert len(joined.columns) <= 2
 

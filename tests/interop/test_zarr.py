@@ -93,7 +93,7 @@ def test_out_and_refusals():
         assert_same(outcome(rk.reduce_max, z, 0, out=wrong), want)
     with pytest.raises(rk.AxesError, match="axis 2 is out of range for a tensor of rank 2"):
         rk.reduce_max(z, 2)
-    with pytest.raises(TypeError, match="data has type ndarray; use a zarr.Array"):
+    with pytest.raises(TypeError, match=r"data has type ndarray; use a zarr\.Array"):
         ours.reduce_max(out)
     with pytest.raises(TypeError, match="progress='yes' is not a flag"):
         ours.reduce_max(z, progress="yes")
@@ -125,5 +125,3 @@ def test_no_bar_without_tqdm(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     assert rk.reduce_max(stored(np.ones(4), 1)) == 1
     assert capsys.readouterr().err == ""
-
-
