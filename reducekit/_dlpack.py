@@ -25,6 +25,10 @@ BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _UINT = 1
 _BFLOAT = 4
 
+# DLDeviceType of what the processor can read: its own memory, and memory that it shares
+# with CUDA or ROCm devices.
+_IN_MEMORY = (1, 3, 11, 13)
+
 
 class _DLDataType(ctypes.Structure):
     _fields_ = [("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16)]
@@ -140,6 +144,12 @@ def read(producer: Any) -> NDArray[Any]:
     BufferError, RuntimeError, TypeError
         If the producer refuses, lives on another device or has a type that NumPy lacks.
     """
+    kind, number = producer.__dlpack_device__()
+    if kind not in _IN_MEMORY:
+        raise BufferError(
+            f"it is on device {int(kind)}:{int(number)} of DLPack, not in the memory of the CPU; "
+            "copy it there first"
+        )
     wrapper = _Producer(producer)
     array = np.from_dlpack(wrapper)
     return array.view(BFLOAT16) if wrapper.bfloat16 else array

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from . import _refusals
 from .dtypes import element_type
-from .errors import ArgumentError
+from .errors import ArgumentError, DTypeError
 
 __all__ = ["as_array", "copy_into", "deferred", "may_share", "register_accessors"]
 
@@ -96,6 +96,18 @@ def register_accessors() -> None:
 
 
 def _read(who: str, data: Any) -> NDArray[Any]:
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(data, getattr(pandas, "DataFrame", ())):
+        # NumPy would bring columns of several types to one that may not hold them.
+        frame: NDArray[Any] = import_module("reducekit.interop.pandas").array_of(data, who)[0]
+        return frame
+    columns = _columns_of(data)
+    types = {str(getattr(column, "type", getattr(column, "dtype", ""))) for column in columns}
+    if len(types) > 1:
+        raise DTypeError(
+            f"{who}: the columns of the {type(data).__name__} are of different element types "
+            f"({', '.join(sorted(types))}); select columns of one type, or cast them"
+        )
     exports = hasattr(data, "__dlpack__")
     try:
         array = np.asarray(data)
@@ -125,9 +137,7 @@ def refuse_missing(who: str, data: Any) -> None:
         missing = _missing_in_pandas(pandas, data)
         ways = "data.fillna(value) or data.dropna()"
     else:
-        count = getattr(data, "null_count", 0)
-        count = count() if callable(count) else count
-        missing = count if isinstance(count, int) else 0
+        missing = sum(map(_nulls, _columns_of(data)))
         ways = "data.fill_null(value) or data.drop_nulls()"
         if hasattr(data, "drop_null"):
             ways = "data.fill_null(value) or data.drop_null()"
@@ -137,6 +147,18 @@ def refuse_missing(who: str, data: Any) -> None:
             f"{who}: {missing} {elements} missing in the {type(data).__name__}; "
             f"fill or drop first, as with {ways}"
         )
+
+
+def _columns_of(data: Any) -> list[Any]:
+    """The columns of an Arrow or polars table; the data itself if it is none."""
+    columns = getattr(data, "itercolumns", None) or getattr(data, "iter_columns", None)
+    return list(columns()) if callable(columns) else [data]
+
+
+def _nulls(column: Any) -> int:
+    count = getattr(column, "null_count", 0)
+    count = count() if callable(count) else count
+    return count if isinstance(count, int) else 0
 
 
 def _kinds_of(pandas: Any) -> tuple[type, ...]:

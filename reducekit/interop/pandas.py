@@ -470,9 +470,8 @@ def _positions(who: str, axes: Any, ndim: int) -> Any:
     return axes
 
 
-def array_of(frame: Any) -> tuple[NDArray[Any], list[str]]:
+def array_of(frame: Any, who: str = "Tensor.from_frame") -> tuple[NDArray[Any], list[str]]:
     """The values of a DataFrame or Series, and names for the axes."""
-    who = "Tensor.from_frame"
     if isinstance(frame, pd.Series):
         columns = SeriesReductions(frame)._columns(who)
         _one_kind(who, columns)
