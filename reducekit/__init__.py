@@ -4,18 +4,17 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as _version
 
 try:
-    from . import _engine
+    from ._engine import reduce_max, reduce_min, reduce_sum
 except ModuleNotFoundError as error:  # the source folder, without a build
     if error.name is None or not error.name.startswith("reducekit."):
         raise
     raise ImportError(
-        "reducekit is not built in this folder; run `make` or `pip install -e .` here, "
+        "reducekit is not built in this folder; run `make demo` or `pip install -e .` here, "
         "or start Python elsewhere to use an installed reducekit"
     ) from error
 
-from . import schema
+from . import _threadpoolctl, schema
 from ._accumulator import Accumulator
-from ._engine import reduce_max, reduce_min, reduce_sum
 from ._inputs import register_accessors as _register_accessors
 from ._rules import get_default_opset, opset, set_default_opset
 from ._threads import get_num_threads, set_num_threads
@@ -29,6 +28,8 @@ try:
     __version__ = _version("reducekit")
 except PackageNotFoundError:  # used from a checkout that was never installed
     __version__ = "0+unknown"
+
+_threadpoolctl.follow()
 
 __all__ = [
     "Accumulator",

@@ -2,6 +2,8 @@
 
 import doctest
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -88,6 +90,22 @@ def test_make_help_names_every_target():
     assert told == set(phony[1].split()) - {"help", "stubtest"}
     for target in phony[1].split():
         assert re.search(rf"^{target}:", text, re.MULTILINE), target
+
+
+def test_sources_without_a_build_say_so(tmp_path):
+    package = Path(rk.__file__).parent
+    for path in package.glob("*.py"):
+        target = tmp_path / "reducekit" / path.name
+        target.parent.mkdir(exist_ok=True)
+        target.write_bytes(path.read_bytes())
+    run = subprocess.run(
+        [sys.executable, "-c", "import reducekit"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert run.returncode == 1
+    assert run.stderr.splitlines()[-1] == (
+        "ImportError: reducekit is not built in this folder; run `make demo` or "
+        "`pip install -e .` here, or start Python elsewhere to use an installed reducekit"
+    )
 
 
 def test_every_compiled_module_has_a_stub():
