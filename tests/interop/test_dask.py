@@ -228,6 +228,78 @@ def test_the_extra_is_named_without_dask(monkeypatch):
         importlib.import_module("reducekit.interop.dask")
 
 
+# Tensors of dask arrays.
+
+
+def lazy_tensor(**kwargs):
+    values = ordinary("float32", (6, 4), np.random.default_rng(4))
+    return values, rk.Tensor(lazy(values, (2, 3)), dims=("row", "column"), **kwargs)
+
+
+@pytest.fixture
+def one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def test_tensors_stay_lazy():
+    values, t = lazy_tensor(opset=18)
+    assert (t.shape, t.dtype, t.ndim, t.size, t.nbytes) == ((6, 4), np.float32, 2, 24, 96)
+    for made in (
+        t, t.reduce_max("row"), t.reduce_sum("row", "column"), t[1:, 0], t[..., ::2],
+        t.rename(row="y"), t.with_opset(13), t.astype("float64"), t.copy(), rk.Tensor(t),
+        pickle.loads(pickle.dumps(t)), t.reduce_sum(keepdims=False),
+    ):  # fmt: skip
+        assert isinstance(made._array, da.Array)
+    text = repr(t)
+    assert text.startswith("Tensor(shape=(6, 4), dtype=float32, dims=('row', 'column'), opset=18)")
+    assert "not computed: 6 chunks of up to 2 x 3 in dask" in text
+    assert "not computed: 6 chunks" in t._repr_html_()
+    assert isinstance(t == t, da.Array)
+    assert values.shape == t.shape
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_lazy_tensors_give_what_others_give():
+    values, t = lazy_tensor(opset=18)
+    plain = rk.Tensor(values, dims=("row", "column"), opset=18)
+    for op in OPS:
+        for axes in ("row", ["row", "column"], 1):
+            ours, theirs = (getattr(each, f"reduce_{op}")(axes) for each in (t, plain))
+            assert (ours.dims, ours.opset) == (theirs.dims, theirs.opset)
+            assert_same(ours.numpy(), theirs.numpy())
+            assert ours.compute().dims == theirs.dims
+    for index in (0, slice(1, 4), (..., 0), (None, 2), ([0, 2],), (0, 1)):
+        assert t[index].dims == plain[index].dims
+        assert_same(np.asarray(t[index].numpy()), np.asarray(plain[index].numpy()))
+    top = t.reduce_max(keepdims=False)
+    assert top[()].item() == top[...].item() == top.item() == float(top) == values.max()
+    assert t.tolist() == values.tolist()
+    assert values[0, 0] in t
+    assert_same(np.asarray(t), values)
+    assert_same(np.from_dlpack(t), values)
+    assert t.compute().describe().minimum == t.describe().minimum
+    assert [part.shape for part in t] == [(4,)] * 6
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_the_description_of_a_lazy_tensor():
+    values = np.array([np.nan, 1, np.inf, -np.inf, 3, np.inf])
+    got, want = rk.Tensor(lazy(values, 2)).describe(), rk.Tensor(values).describe()
+    for field in ("minimum", "maximum", "nan", "positive_infinity", "negative_infinity", "shape"):
+        assert getattr(got, field) == getattr(want, field)
+    assert "not computed: 3 chunks" in str(got)
+    nothing = rk.Tensor(da.zeros((0,), chunks=1)).describe()
+    assert (nothing.minimum, nothing.nan) == (None, 0)
+
+
+def test_tensors_refuse_what_they_always_do():
+    with pytest.raises(rk.DTypeError, match="complex64"):
+        rk.Tensor(da.zeros(3, dtype="complex64"))
+    with pytest.raises(rk.ArgumentError, match="2 names for a tensor of rank 1"):
+        rk.Tensor(da.zeros(3), dims=("a", "b"))
+
+
 # On a cluster of processes. Data larger than a worker's memory, and one worker killed.
 
 
