@@ -1,8 +1,5 @@
 """Exact reductions: what the ONNX operators mean, on arrays, tensors and the command line."""
 
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as _version
-
 try:
     from ._engine import reduce_max, reduce_min, reduce_sum
 except ModuleNotFoundError as error:  # the source folder, without a build
@@ -23,11 +20,6 @@ from .explain import Explanation, explain
 from .tensor import Tensor
 
 _register_accessors()
-
-try:
-    __version__ = _version("reducekit")
-except PackageNotFoundError:  # used from a checkout that was never installed
-    __version__ = "0+unknown"
 
 _threadpoolctl.follow()
 
@@ -51,3 +43,17 @@ __all__ = [
     "set_default_opset",
     "set_num_threads",
 ]
+
+
+def __getattr__(name: str) -> str:
+    # Looking the version up takes as long as all other imports together.
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            value = version("reducekit")
+        except PackageNotFoundError:  # used from a checkout that was never installed
+            value = "0+unknown"
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

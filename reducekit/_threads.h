@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* A name by which threadpoolctl can tell this library from others called _threads. */
+int reducekit_threads = 1;
+
 #if defined(_MSC_VER)
 #include <intrin.h>
 #include <process.h>

@@ -25,7 +25,7 @@ LAYERS = [
     ["schema"],
     ["_refusals"],
     ["_dlpack", "_cpu", "_plan", "_rules", "_threads", "_names", "_show"],
-    ["_inputs", "_kernels", "_html"],
+    ["_inputs", "_kernels", "_html", "_threadpoolctl"],
     ["_pairs", "_sums"],
     ["_walk"],
     ["_engine"],

@@ -200,3 +200,23 @@ print("done")
 """
     )
     assert run(code) == "done"
+
+
+@pytest.mark.parametrize("first", ["reducekit", "threadpoolctl"])
+def test_threadpoolctl_limits_the_threads(first):
+    """Whichever is imported first, and without one importing the other."""
+    pytest.importorskip("threadpoolctl")
+    second = {"reducekit": "threadpoolctl", "threadpoolctl": "reducekit"}[first]
+    program = f"""
+import sys, {first}
+assert {second!r} not in sys.modules
+import reducekit, threadpoolctl
+reducekit.set_num_threads(3)
+for api, inside in ((None, 1), ("reducekit", 1), ("blas", 3)):
+    with threadpoolctl.threadpool_limits(1, user_api=api):
+        print(reducekit.get_num_threads(), inside)
+print(reducekit.get_num_threads(), 3)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stderr == ""
+    assert done.stdout.split("\n") == ["1 1", "1 1", "3 3", "3 3", ""]

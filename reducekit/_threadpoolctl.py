@@ -1,0 +1,79 @@
+"""threadpoolctl's limits hold here too, without importing it before the user does."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
+
+from . import _threads
+
+__all__ = ["follow"]
+
+NAME = "threadpoolctl"
+
+
+def follow() -> None:
+    """Register with threadpoolctl now, or as soon as it is imported."""
+    module = sys.modules.get(NAME)
+    if module is not None:
+        _register(module)
+    elif not any(isinstance(finder, _Watcher) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Watcher())
+
+
+def _register(module: Any) -> None:
+    class ReducekitController(module.LibController):  # type: ignore[misc]
+        user_api = "reducekit"
+        internal_api = "reducekit"
+        filename_prefixes = (_threads.__name__.rpartition(".")[2] + ".",)
+        # Another package may have a library of that name.
+        check_symbols = ("reducekit_threads",)
+
+        def get_num_threads(self) -> int:
+            return _threads.get_num_threads()
+
+        def set_num_threads(self, num_threads: int) -> None:
+            _threads.set_num_threads(num_threads)
+
+        def get_version(self) -> None:
+            return None
+
+    module.register(ReducekitController)
+
+
+class _Watcher(MetaPathFinder):
+    """Waits for the import of one module, then steps aside."""
+
+    def find_spec(
+        self, fullname: str, path: Any = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != NAME:
+            return None
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(fullname)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _RegisterAfter(spec.loader)
+        return spec
+
+
+class _RegisterAfter(Loader):
+    """The module's own loader, and our registration after it."""
+
+    def __init__(self, loader: Any) -> None:
+        self.loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        module: ModuleType | None = self.loader.create_module(spec)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        self.loader.exec_module(module)
+        _register(module)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.loader, name)
