@@ -186,9 +186,14 @@ cdef void add_each(exact_t* acc, int type_index, const void* data, Py_ssize_t co
         j = <int>(i & 3)
         side[j][k] += low
         side[j][k + 1] += high
+    # A set holds 512 parts below 2^52. All four at once would leave no room for what the
+    # chunk had before.
     carry(acc)
     for k in range(CHUNKS):
-        acc.chunk[k] += (side[0][k] + side[1][k]) + (side[2][k] + side[3][k])
+        acc.chunk[k] += side[0][k] + side[1][k]
+    carry(acc)
+    for k in range(CHUNKS):
+        acc.chunk[k] += side[2][k] + side[3][k]
     carry(acc)
     acc.negative_zeros = others == 0 and (acc.negative_zeros or not acc.any)
     acc.any = True

@@ -109,6 +109,9 @@ cdef enum:
 
 cdef double CHAIN_ERROR = 160.0 * 2.0 ** -53
 cdef double ROUND_OFF = 2.0 ** -53
+# Up to here the pair of a float16 sum is exact: its second part is a multiple of 2^-24
+# below 2^-53 terms * (2^16 terms), which 53 bits hold.
+cdef double MOST_HALVES = 2.0 ** 33
 
 
 cdef inline void ask_ahead(const char* p) noexcept nogil:
@@ -1120,8 +1123,8 @@ cdef inline void narrow_block(const narrow_t* x, Py_ssize_t count, double* lane,
         blocks = (size + 127) // 128
         for k in range(size, blocks * 128):
             wide[k] = -0.0
-        # 8 bits each; the sum of four has two more above the largest.
-        if (high >> 23) + 2 + 8 <= (low + 1 >> 23 & 0x1ff) + 24:
+        # 8 bits each; the sum of four has two more above the largest, and must not overflow.
+        if (high >> 23) + 2 + 8 <= (low + 1 >> 23 & 0x1ff) + 24 and high < 0x7e800000:
             for n in range(blocks):
                 for k in range(32):
                     lane[k] += ((wide[n * 128 + k] + wide[n * 128 + 32 + k])
@@ -1391,7 +1394,7 @@ cdef inline void sixteen_rows(const char* data, Py_ssize_t width, Py_ssize_t row
                     total[j] += (<double>(wide[j] + wide[128 + j])
                                  + <double>(wide[256 + j] + wide[384 + j]))
         else:
-            close = (high >> 7) + 2 + 8 <= ((low + 1) >> 7) + 24 and high < 0x7f80
+            close = (high >> 7) + 2 + 8 <= ((low + 1) >> 7) + 24 and high < 0x7e80
             if close:
                 for j in range(width):
                     total[j] += <double>((wide[j] + wide[128 + j])
@@ -1600,6 +1603,9 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
     cdef int32_t unsure = 0
     cdef double s, t, e, z
     cdef bint few = state.few
+    # The second part of a pair is rounded too, at most twice an addition to the pair. That
+    # counts beside the chains from some 10^9 terms on.
+    cdef double factor = (CHAIN_ERROR + 4 * (ROUND_OFF * terms) * (ROUND_OFF * terms)) * terms
     if terms == 0:
         for i in range(count):
             low[i] = rounded[narrow_t](0.0, kind)
@@ -1614,13 +1620,14 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
     if narrow_t is half_t:
         for i in range(count):
             unsure += 1 if b[i] != 0 or a[i] - a[i] != 0 else 0
+        unsure += 1 if terms > MOST_HALVES else 0
         for i in range(count):
             low[i] = rounded_finite[narrow_t](a[i], kind)
         if unsure:
             for i in range(count):
                 s = a[i] + b[i]
                 t = b[i] - (s - a[i])
-                if not isfinite(a[i]):
+                if not isfinite(a[i]) or terms > MOST_HALVES:
                     suspects[found] = i
                     found += 1
                 else:
@@ -1640,7 +1647,7 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
             return 0
         unsure = 0
     for i in range(count):
-        e = CHAIN_ERROR * terms * <double>rk_float(c[i] if c[i] < 0x7f800000 else 0x7f800000)
+        e = factor * <double>rk_float(c[i] if c[i] < 0x7f800000 else 0x7f800000)
         error[i] = e
         if few:
             error[i] = 0 if (c[i] >> 23) + 24 + 6 <= ((d[i] + 1) >> 23) + 53 else e
