@@ -379,7 +379,7 @@ class Explorer {
 
   drawControls(error) {
     const { choice, view } = this;
-    for (const [op, node] of Object.entries(this.ops)) set(node, "aria-pressed", op === choice.op);
+    for (const [op, node] of Object.entries(this.ops)) set(node, "aria-pressed", String(op === choice.op));
     const isAtb = choice.api === "atb";
     this.keep.checked = choice.keepdims && !isAtb;
     this.keep.disabled = isAtb;
@@ -562,6 +562,8 @@ class Explorer {
       this.members.get(g).push(cell);
       k++;
     });
+    this.input.refocus();
+    this.output.refocus();
     this.values = values;
     this.results_ = results;
     this.shown = shown;
@@ -574,7 +576,10 @@ class Explorer {
       outShape(view.shape, stepping ? now : this.reduced, stepping || this.keepdims), view.dtype,
       product(outShape(view.shape, this.real, true)) === 0 ? "no elements" :
         product(view.shape) === 0 && this.real.length ? `empty set: ${view.ops[shown.op].empty}` : "");
-    this.light(null);
+    this.lit = this.at = null;
+    for (const cell of this.root.querySelectorAll(".rkx-lit, .rkx-at, .rkx-win")) cell.classList.remove("rkx-lit", "rkx-at", "rkx-win");
+    this.refocusing?.focus({ preventScroll: true });
+    this.refocusing = null;
     if (this.phase && done > 0 && done <= this.output.cells.length) {
       this.light(this.output.cells[done - 1], "output");
     } else {
@@ -819,7 +824,7 @@ class Explorer {
         onclick: () => { this.tab = name; this.drawCode(this.shown); },
       }, API_NAMES[name])));
     }
-    for (const node of this.tabs.children) set(node, "aria-pressed", node.dataset.tab === tab);
+    for (const node of this.tabs.children) set(node, "aria-pressed", String(node.dataset.tab === tab));
     say(this.code, code[tab]);
     say(this.copy, "Copy");
   }
@@ -931,11 +936,7 @@ class Panel {
       this.structure = key;
       this.dims = dims;
       this.build(V, H, R, C);
-      if (focus) {
-        const cell = this.cells.find((c) => c.rk && c.rk.group === focus.group) || this.cells[Math.min(focus.k, this.cells.length - 1)];
-        this.refocus = cell || null;
-        cell?.focus({ preventScroll: true });
-      }
+      this.lost = focus;  // what had the focus, to be found again once the cells are painted
     }
     const inner = `calc(${C} * var(--cw))`;
     const outerW = `calc(${H} * ${C} * var(--cw) + ${Math.max(0, H - 1)} * var(--gap))`;
@@ -977,7 +978,7 @@ class Panel {
       label.replaceChildren(`axis ${r.axis} `, name ? h("bdi", { class: "rkx-name" }, name) : "", name ? " " : "", sizeNode,
         reduced && buttons ? h("span", { class: "rkx-tag" }, "reduced") : "");
       const spoken = `axis ${r.axis}${name ? ` ${name}` : ""} (${total})`;
-      if (buttons) { set(node, "aria-label", spoken); set(node, "aria-pressed", reduced); }
+      if (buttons) { set(node, "aria-label", spoken); set(node, "aria-pressed", String(reduced)); }
       set(node, "title", buttons ? `${spoken}: ${reduced ? "reduced; click to keep" : "kept; click to reduce"}` : spoken);
     }
     set(node, "class", `rkx-bracket rkx-${place[0]} rkx-${place}${reduced ? " rkx-reduced" : ""}`);
@@ -1014,6 +1015,16 @@ class Panel {
     this.grid.replaceChildren(...(empty ? [h("div", { class: "rkx-empty" }, "no elements")] : blocks));
     this.current = null;
     if (this.cells.length) this.rove(this.cells[0]);
+  }
+
+  refocus() {
+    const { lost } = this;
+    this.lost = null;
+    if (!lost || !this.cells.length) return;
+    const same = this.cells.find((c) => c.rk.label === lost.label || c.rk.where.join() === lost.where.join());
+    const cell = same || this.cells[Math.min(lost.k, this.cells.length - 1)];
+    this.rove(cell);
+    this.owner.refocusing = cell;
   }
 
   paint(cell, now) {
