@@ -45,7 +45,7 @@ class Watch:
         self.faults = []
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         page.on("console", self._console)
-        page.on("requestfailed", lambda request: self._failed(request))
+        page.on("requestfailed", self._failed)
         page.on("request", self._request)
 
     def _console(self, message):

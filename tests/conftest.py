@@ -45,3 +45,12 @@ def _opset_restored():
 
     yield
     rk.set_default_opset("latest")
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A Chromium; tests that need it are skipped where the machine has none."""
+    from browser import chromium
+
+    with chromium() as running:
+        yield running

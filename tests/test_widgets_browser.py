@@ -9,7 +9,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from browser import Watch, axe_violations, chromium
+from browser import Watch, axe_violations
 
 import reducekit as rk
 from reducekit import _show
@@ -22,12 +22,6 @@ from reducekit.widgets import AxisExplorer
 MODULE = (Path(state.__file__).parent / "static" / "explorer.js").read_bytes()
 DATA = np.float32([[[0, 7], [3, 10], [6, 2]], [[9, 5], [1, 10], [4, 0]]])
 NAMED = rk.Tensor(DATA, dims=("image", "row", "column"))
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as running:
-        yield running
 
 
 @pytest.fixture
@@ -127,7 +121,7 @@ def test_without_a_kernel_every_choice_gives_the_librarys_text(show, data):
             ("max", "min", "sum"), sets, (True, False), (True, False)
         )
     ]
-    strict = not (data.dtype == np.int8)
+    strict = data.dtype != np.int8
     page.evaluate(
         "v => document.querySelector('.rkx').parentNode.rkExplorer.model.set('strict', v)", strict
     )
@@ -293,7 +287,13 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize(
+    "setting",
+    [
+        name if name in ("light", "dark") else pytest.param(name, marks=pytest.mark.slow)
+        for name in SETTINGS
+    ],
+)
 def test_axe_finds_no_violation(show, setting):
     odd = np.float32([[np.nan, np.inf, -0.0], [1, 2, 3]])
     widgets = [AxisExplorer(NAMED, axes=[0, 1]), AxisExplorer(odd, axes=[1], opset=1, dtype="bool"),
@@ -314,7 +314,7 @@ def test_states_are_told_apart_without_colour(show):
     def look(selector):
         return page.locator(selector).first.evaluate(
             "n => { const s = getComputedStyle(n), a = getComputedStyle(n, '::after');"
-            "return [s.borderStyle, s.borderWidth, s.fontWeight, a.content].join(); }"
+            "return [s.outlineStyle, s.outlineWidth, s.fontWeight, a.content].join(); }"
         )
 
     looks = [look(s) for s in (

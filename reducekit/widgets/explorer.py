@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,7 @@ class AxisExplorer(anywidget.AnyWidget):
     error = traitlets.Unicode("").tag(sync=True)
     result = traitlets.Any(None, allow_none=True)
 
+    _key = traitlets.Unicode().tag(sync=True)
     _view = traitlets.Dict().tag(sync=True)
     _answer = traitlets.Dict().tag(sync=True)
 
@@ -132,6 +134,7 @@ class AxisExplorer(anywidget.AnyWidget):
         assert kind is not None
         ndim = self._original.ndim
         super().__init__(
+            _key=secrets.token_hex(6),
             op=row.short,
             axes=_positions(row.function, axes, self._names),
             keepdims=keepdims,
@@ -297,6 +300,25 @@ class AxisExplorer(anywidget.AnyWidget):
 
     def __str__(self) -> str:
         return fallback.text(self.snapshot())
+
+    def _ipython_display_(self) -> None:
+        """Show the live view, and beside it the page that takes its place where it is not live.
+
+        Both in one output would not do: a trusted notebook that was saved and not run
+        tries the live view alone, and shows an error.
+        """
+        from IPython import display
+
+        publish: Any = display.publish_display_data
+        bundle = super()._repr_mimebundle_()
+        kind = "application/vnd.jupyter.widget-view+json"
+        if bundle is not None and kind in bundle[0]:
+            publish({kind: bundle[0][kind]}, bundle[1])
+        publish({
+            "text/plain": str(self),
+            "image/svg+xml": self.to_svg(),
+            "text/html": fallback.html(self.snapshot(), key=self._key),
+        })  # fmt: skip
 
     def _repr_mimebundle_(self, **options: Any) -> Any:
         bundle = super()._repr_mimebundle_(**options)

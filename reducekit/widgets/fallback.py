@@ -299,8 +299,8 @@ def _label(picture: _Picture, axis: int, input_side: bool = True) -> str:
     name = f" {_show.visible(names[axis], 14)}" if names and names[axis] else ""
     size = picture.view["shape"][axis]
     if axis in picture.reduced:
-        return f"axis {axis}{name} {size} reduced" if input_side else f"axis {axis}{name} 1"
-    return f"axis {axis}{name} {_show.size_text(size)}"
+        return f"axis {axis}{name} ({size}) reduced" if input_side else f"axis {axis}{name} (1)"
+    return f"axis {axis}{name} ({_show.size_text(size)})"
 
 
 def _hue(index: tuple[int, ...]) -> int:
@@ -319,7 +319,7 @@ def _small_module() -> str:
     return "\n".join(line for line in lines if line and not line.startswith("//"))
 
 
-def html(snapshot: dict[str, Any], *, page: bool = False) -> str:
+def html(snapshot: dict[str, Any], *, page: bool = False, key: str = "") -> str:
     """The widget as HTML that stands alone.
 
     First come a picture and the text, for hosts that run no script; the script
@@ -331,6 +331,8 @@ def html(snapshot: dict[str, Any], *, page: bool = False) -> str:
         Of ``AxisExplorer.snapshot``.
     page : bool, default False
         Whether to return a whole page.
+    key : str
+        Of the live view beside which the part stands, and to which it gives way.
 
     Returns
     -------
@@ -341,6 +343,9 @@ def html(snapshot: dict[str, Any], *, page: bool = False) -> str:
     picture = base64.b64encode(svg(snapshot).encode()).decode()
     data = json.dumps(snapshot, separators=(",", ":")).replace("<", "\\u003c")
     digest = f"rkx-{next(_NUMBERS)}-{secrets.token_hex(4)}"
+    start = (
+        f'standIn(place,{data},"{key}")' if key else f"place.replaceChildren();mount(place,{data})"
+    )
     label = escape(_Picture(snapshot).sentence())
     body = (
         f'<div id="{digest}"><img alt="{label}" style="max-width:100%" '
@@ -348,7 +353,7 @@ def html(snapshot: dict[str, Any], *, page: bool = False) -> str:
         f"<style>{_asset('explorer.css')}</style>"
         f'<script type="module">{_small_module()}\n'
         f'const place=document.getElementById("{digest}");'
-        f"if(place){{place.replaceChildren();mount(place,{data})}}</script>"
+        f"if(place){{{start}}}</script>"
     )
     body = body.encode("ascii", "xmlcharrefreplace").decode()
     if not page:

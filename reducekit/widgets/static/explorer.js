@@ -313,7 +313,7 @@ class Explorer {
     this.tabs = h("div", { class: "rkx-tabs", role: "group", "aria-label": "the same call in" });
     this.code = h("pre", { class: "rkx-code", tabindex: 0, "aria-label": "code" });
     this.copy = h("button", { type: "button", class: "rkx-copy", onclick: () => this.copyCode() }, "Copy");
-    this.root = h("div", { class: "rkx", "data-rk": id, role: "group", "aria-label": "reduction explorer" },
+    this.root = h("div", { class: "rkx", "data-rk-key": this.model.get("_key"), role: "group", "aria-label": "reduction explorer" },
       h("div", { class: "rkx-bar" }, ops, this.keepLabel, this.noopLabel, this.negativeLabel,
         this.strictLabel, h("label", {}, "type ", this.dtype), h("label", {}, "rules ", this.api)),
       this.opsetRow, this.changed, this.atbBox, this.error, this.head, this.say, this.stage,
@@ -521,7 +521,7 @@ class Explorer {
     const drop = this.step === null && !this.keepdims && this.reduced && this.reduced.length;
     const raw = left.length ? [] : view.raw;
     const values = (texts || []).map((t, k) => number(raw[k] || t, view.kind));
-    const mark = product(outRanges.map((r) => r.n)) <= 26;
+    const mark = product(outRanges.map((r) => r.n)) <= 26 && product(inRanges.map((r) => r.n)) <= 400;
 
     let widest = 3;
     for (const t of view.cells) if (t.length > widest) widest = t.length;
@@ -974,7 +974,7 @@ class Panel {
     const key = [total, name, reduced, cutText, gone, owner.step === null].join("|");
     if (node.rkKey !== key) {
       node.rkKey = key;
-      const sizeNode = h(reduced && buttons ? "del" : "span", { class: "rkx-size" }, gone ? "1" : cutText + total.toLocaleString("en") + (cutText ? " \u2026" : ""));
+      const sizeNode = h(reduced && buttons ? "del" : "span", { class: "rkx-size" }, gone ? "(1)" : `(${cutText}${total.toLocaleString("en")}${cutText ? " \u2026" : ""})`);
       label.replaceChildren(`axis ${r.axis} `, name ? h("bdi", { class: "rkx-name" }, name) : "", name ? " " : "", sizeNode,
         reduced && buttons ? h("span", { class: "rkx-tag" }, "reduced") : "");
       const spoken = `axis ${r.axis}${name ? ` ${name}` : ""} (${total})`;
@@ -1036,7 +1036,7 @@ class Panel {
       if (odd || cell.dataset.odd) cell.dataset.odd = odd;
     }
     if (!old || old.mark !== now.mark) cell.firstChild.textContent = now.mark;
-    if (!old || old.hue !== now.hue) cell.className = `rkx-cell rkx-h${now.hue}`;
+    if (!old || old.hue !== now.hue) cell.className = `rkx-cell rkx-g${now.hue}`;
     const label = `[${now.where}] ${now.text}`;
     if (!old || old.label !== label) cell.setAttribute("aria-label", `index (${now.where.join(", ")}) value ${now.text || "not yet"}`);
     now.label = label;
@@ -1071,6 +1071,31 @@ export function render({ model, el }) {
   const explorer = new Explorer(model, el);
   el.rkExplorer = explorer;
   return () => explorer.destroy();
+}
+
+// In a notebook the page stands beside the live view, and shows itself only where there is none:
+// in a saved notebook that was not run, and in exports.
+export function standIn(el, state, key) {
+  const live = () => document.querySelector(`[data-rk-key="${key}"]`);
+  const output = el.closest(".jp-OutputArea-child");
+  const other = output && output.previousElementSibling;
+  const started = Date.now();
+  (output || el).style.display = "none";
+  const look = () => {
+    if (live()) return;
+    const failed = other && /Error displaying widget|model not found/.test(other.textContent);
+    const waited = Date.now() - started;
+    const loading = other && other.textContent.includes("Loading widget") && waited < 20000;
+    if (!failed && (loading || waited < 1500)) {
+      setTimeout(look, 100);
+      return;
+    }
+    if (failed) other.style.display = "none";
+    (output || el).style.display = "";
+    el.replaceChildren();
+    mount(el, state);
+  };
+  look();
 }
 
 // A page without a kernel: the same view on a model that only remembers.
