@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import reducekit as rk
-from reducekit import _show, atb, schema
+from reducekit import _show, atb, plot, schema
 from reducekit.dtypes import ELEMENT_TYPES, by_name
-from reducekit.widgets import fallback, palette, state
+from reducekit.widgets import fallback, state
 
 pytest.importorskip("anywidget", reason="the notebook extra is not installed")
 from reducekit.widgets import AxisExplorer
@@ -302,7 +302,7 @@ def test_the_module_and_its_style_are_small_ascii_files():
 
 def test_pictures_and_pages_have_the_same_colours():
     css = (STATIC / "explorer.css").read_text()
-    assert tuple(re.findall(r"--b\d: color-mix\(in srgb, (#\w+) ", css)) == palette.HUES
+    assert tuple(re.findall(r"--b\d: color-mix\(in srgb, (#\w+) ", css)) == plot.HUES
 
 
 def test_neighbouring_outputs_have_different_colours():

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from .. import _show, schema
+from ..plot import HUES
 from . import state
-from .palette import HUES
 
 __all__ = ["html", "svg", "text"]
 
