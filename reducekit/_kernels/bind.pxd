@@ -5,7 +5,8 @@
 # view is the same struct with its four fields set by hand: no object to count,
 # nothing to release, any strides. It needs `initializedcheck=False`, and the view
 # must start as `= None`. The field names are Cython's own (unchanged for many
-# releases); tests/test_bind.py reads bound views back.
+# releases); every test of values over strided, reversed and broadcast arrays reads
+# through bound views.
 #
 # The view comes last because only a variadic declaration takes views of every type.
 
