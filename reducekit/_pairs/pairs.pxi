@@ -3,7 +3,7 @@
 
 from cpython.pycapsule cimport PyCapsule_New
 from libc.math cimport fabs
-from libc.stdint cimport uint16_t
+from libc.stdint cimport uint16_t, uint32_t
 
 from .pairs cimport pairs_t
 
@@ -12,6 +12,7 @@ cdef extern from "../_kernels/bits.h":
     # the C types are those of the header.
     ctypedef unsigned short half_t
     ctypedef unsigned int brain_t
+    uint32_t rk_bits32(float) noexcept nogil
     float rk_half_to_float(uint16_t) noexcept nogil
     float rk_brain_to_float(uint16_t) noexcept nogil
     void rk_halves_to_floats(const uint16_t*, float*, Py_ssize_t) noexcept nogil
@@ -54,34 +55,48 @@ cdef inline void enter(double x, double* high, double* low, double* lost) noexce
     low[0] = s
 
 
+# Plain addition in double makes no error where all elements are multiples of 2^q and the
+# sum of their sizes stays below 2^(q + 53). Largest and smallest size but 0, taken as bits
+# beside the addition, show that for nearly all blocks of common data, in half the time of
+# additions that keep their errors.
+cdef inline bint no_error(const uint32_t* peak, const uint32_t* least, int carries) noexcept nogil:
+    """Whether 2^carries elements of 32 bits at a time were added without error."""
+    cdef uint32_t top = 0, bottom = <uint32_t>0xffffffff
+    cdef Py_ssize_t j
+    for j in range(32):
+        top = peak[j] if peak[j] > top else top
+        bottom = least[j] if least[j] < bottom else bottom
+    # `bottom` is one less than the smallest size, so that zeros are the largest.
+    return (top < <uint32_t>0x7f800000
+            and <int>(top >> 23) + 1 + carries + 23 <= <int>((bottom + 1) >> 23) + 53)
+
+
 cdef bint exact_block(const float* x, Py_ssize_t count, double* sum) noexcept nogil:
-    """Add a block if plain addition in double makes no error, as in most data."""
+    """Add at most BLOCK elements if plain addition in double makes no error."""
     cdef double h[32]
-    cdef double d[32]
-    cdef double s, t, y
+    cdef uint32_t peak[32]
+    cdef uint32_t least[32]
+    cdef uint32_t size
     cdef Py_ssize_t i, j
-    cdef double lost = 0.0
     for j in range(32):
         h[j] = -0.0
-        d[j] = 0.0
+        peak[j] = 0
+        least[j] = <uint32_t>0xffffffff
     i = 0
     while i + 32 <= count:
         for j in range(32):
-            y = x[i + j]
-            s = h[j] + y
-            t = s - h[j]
-            d[j] += fabs((h[j] - (s - t)) + (y - t))
-            h[j] = s
+            size = rk_bits32(x[i + j]) & <uint32_t>0x7fffffff
+            peak[j] = size if size > peak[j] else peak[j]
+            least[j] = size - 1 if size - 1 < least[j] else least[j]
+            h[j] += x[i + j]
         i += 32
     for j in range(count - i):
-        y = x[i + j]
-        s = h[j] + y
-        t = s - h[j]
-        d[j] += fabs((h[j] - (s - t)) + (y - t))
-        h[j] = s
-    for j in range(32):
-        lost += d[j]
-    if lost != 0:               # so is NaN
+        size = rk_bits32(x[i + j]) & <uint32_t>0x7fffffff
+        peak[j] = size if size > peak[j] else peak[j]
+        least[j] = size - 1 if size - 1 < least[j] else least[j]
+        h[j] += x[i + j]
+    # At most 65 elements in a lane.
+    if not no_error(peak, least, 7):
         return False
     for j in range(32):
         enter(h[j], &sum[0], &sum[1], &sum[2])
@@ -151,42 +166,104 @@ cdef inline void narrow_run(const char* data, Py_ssize_t count, double* sum,
             double_run(<const char*>wide, size, sum)
 
 
-cdef inline void rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
-                      Py_ssize_t row_stride, double* high, double* low, double* lost,
-                      const item_t* kind) noexcept nogil:
-    cdef const item_t* x
+cdef inline void pairs_of_rows(const char* data, Py_ssize_t width, Py_ssize_t count,
+                               Py_ssize_t row_stride, double* high, double* low, double* lost,
+                               const item_t* kind) noexcept nogil:
+    """Add the rows to at most 32 sums, with the sums in registers."""
+    cdef const item_t* x = <const item_t*>data
     cdef double h[32]
     cdef double l[32]
     cdef double d[32]
     cdef double s, t, e, y
-    cdef Py_ssize_t start, width, r, j
-    for start in range(0, columns, 32):
-        width = columns - start if columns - start < 32 else 32
-        for j in range(width):
-            h[j] = high[start + j]
-            l[j] = low[start + j]
-            d[j] = lost[start + j]
-        x = <const item_t*>data + start
+    cdef Py_ssize_t r, j
+    if width < 32:
         for r in range(count):
-            if width == 32:
-                for j in range(32):
-                    y = widen[item_t](x[j])
-                    s = h[j] + y
-                    t = s - h[j]
-                    e = (h[j] - (s - t)) + (y - t)
-                    h[j] = s
-                    s = l[j] + e
-                    t = s - l[j]
-                    d[j] += fabs((l[j] - (s - t)) + (e - t))
-                    l[j] = s
-            else:
-                for j in range(width):
-                    enter(widen[item_t](x[j]), &h[j], &l[j], &d[j])
+            for j in range(width):
+                enter(widen[item_t](x[j]), &high[j], &low[j], &lost[j])
             x = <const item_t*>(<const char*>x + row_stride)
-        for j in range(width):
-            high[start + j] = h[j]
-            low[start + j] = l[j]
-            lost[start + j] = d[j]
+        return
+    for j in range(32):
+        h[j] = high[j]
+        l[j] = low[j]
+        d[j] = lost[j]
+    for r in range(count):
+        for j in range(32):
+            y = widen[item_t](x[j])
+            s = h[j] + y
+            t = s - h[j]
+            e = (h[j] - (s - t)) + (y - t)
+            h[j] = s
+            s = l[j] + e
+            t = s - l[j]
+            d[j] += fabs((l[j] - (s - t)) + (e - t))
+            l[j] = s
+        x = <const item_t*>(<const char*>x + row_stride)
+    for j in range(32):
+        high[j] = h[j]
+        low[j] = l[j]
+        lost[j] = d[j]
+
+
+cdef inline bint exact_rows(const char* data, Py_ssize_t count, Py_ssize_t row_stride,
+                            double* high, double* low, double* lost,
+                            const narrow_t* kind) noexcept nogil:
+    """Add at most 16 rows to 32 sums if plain addition in double makes no error."""
+    cdef const narrow_t* x = <const narrow_t*>data
+    cdef double h[32]
+    cdef uint32_t peak[32]
+    cdef uint32_t least[32]
+    cdef uint32_t size
+    cdef float y
+    cdef double s, t, e
+    cdef Py_ssize_t r, j
+    for j in range(32):
+        h[j] = -0.0
+        peak[j] = 0
+        least[j] = <uint32_t>0xffffffff
+    for r in range(count):
+        for j in range(32):
+            if narrow_t is half_t:
+                # Multiples of 2^-24 below 2^16: no sum of so few has an error.
+                h[j] += rk_half_to_float(x[j])
+            else:
+                y = rk_brain_to_float(x[j]) if narrow_t is brain_t else x[j]
+                size = rk_bits32(y) & <uint32_t>0x7fffffff
+                peak[j] = size if size > peak[j] else peak[j]
+                least[j] = size - 1 if size - 1 < least[j] else least[j]
+                h[j] += y
+        x = <const narrow_t*>(<const char*>x + row_stride)
+    if narrow_t is not half_t:
+        if not no_error(peak, least, 4):
+            return False
+    for j in range(32):
+        s = high[j] + h[j]
+        t = s - high[j]
+        e = (high[j] - (s - t)) + (h[j] - t)
+        high[j] = s
+        s = low[j] + e
+        t = s - low[j]
+        lost[j] += fabs((low[j] - (s - t)) + (e - t))
+        low[j] = s
+    return True
+
+
+# Sixteen rows at a time: memory is read along sixteen lines at once, and a sum is fetched
+# and stored once for sixteen elements.
+cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
+                             Py_ssize_t row_stride, double* high, double* low, double* lost,
+                             const narrow_t* kind) noexcept nogil:
+    cdef Py_ssize_t start, width, first, group
+    cdef const char* x
+    for first in range(0, count, 16):
+        group = count - first if count - first < 16 else 16
+        for start in range(0, columns, 32):
+            width = columns - start if columns - start < 32 else 32
+            x = data + first * row_stride + start * <Py_ssize_t>sizeof(narrow_t)
+            if width == 32 and exact_rows[narrow_t](x, group, row_stride, high + start,
+                                                    low + start, lost + start, kind):
+                continue
+            pairs_of_rows[narrow_t](x, width, group, row_stride, high + start, low + start,
+                                    lost + start, kind)
 
 
 cdef void half_run(const char* data, Py_ssize_t count, double* sum) noexcept nogil:
@@ -203,23 +280,29 @@ cdef void float_run(const char* data, Py_ssize_t count, double* sum) noexcept no
 
 cdef void half_rows(const char* data, Py_ssize_t columns, Py_ssize_t count, Py_ssize_t row_stride,
                     double* high, double* low, double* lost) noexcept nogil:
-    rows[half_t](data, columns, count, row_stride, high, low, lost, NULL)
+    narrow_rows[half_t](data, columns, count, row_stride, high, low, lost, NULL)
 
 
 cdef void brain_rows(const char* data, Py_ssize_t columns, Py_ssize_t count, Py_ssize_t row_stride,
                      double* high, double* low, double* lost) noexcept nogil:
-    rows[brain_t](data, columns, count, row_stride, high, low, lost, NULL)
+    narrow_rows[brain_t](data, columns, count, row_stride, high, low, lost, NULL)
 
 
 cdef void float_rows(const char* data, Py_ssize_t columns, Py_ssize_t count, Py_ssize_t row_stride,
                      double* high, double* low, double* lost) noexcept nogil:
-    rows[float](data, columns, count, row_stride, high, low, lost, NULL)
+    narrow_rows[float](data, columns, count, row_stride, high, low, lost, NULL)
 
 
 cdef void double_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
                       Py_ssize_t row_stride, double* high, double* low,
                       double* lost) noexcept nogil:
-    rows[double](data, columns, count, row_stride, high, low, lost, NULL)
+    cdef Py_ssize_t start, width, first, group
+    for first in range(0, count, 16):
+        group = count - first if count - first < 16 else 16
+        for start in range(0, columns, 32):
+            width = columns - start if columns - start < 32 else 32
+            pairs_of_rows[double](data + first * row_stride + start * 8, width, group, row_stride,
+                                  high + start, low + start, lost + start, NULL)
 
 
 cdef pairs_t TABLE
