@@ -11,6 +11,7 @@ cut depends on the plan alone, so the number of threads never shows in a result.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.math cimport sqrt
 from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -314,13 +315,19 @@ cdef struct job_t:              # what the threads of one walk share
 
 cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
     cdef const plan_t* plan = job.plan
-    cdef Py_ssize_t run
+    cdef Py_ssize_t run, rows
     state.exact = job.exact
     state.few = plan.terms <= FEW
     state.chain = <double>plan.terms
     if plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= 16:
         run = plan.reduced[plan.n_reduced - 1].size
         state.chain = <double>(plan.terms // run) * (run // 4096 + PARTS)
+    elif plan.form == ROWS or plan.form == NARROW:
+        # Of 128 rows and more, in each slice, the rest is carried over every 128 rows: its
+        # errors grow as if all chains were that long.
+        rows = plan.reduced[plan.n_reduced - 1].size // plan.group if plan.n_reduced else 0
+        if rows // PARTS > 128:
+            state.chain = sqrt(260.0 * <double>plan.terms)
 
 
 cdef inline Py_ssize_t columns_of(const plan_t* plan, Py_ssize_t width) noexcept nogil:

@@ -1890,7 +1890,7 @@ cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t r
     cdef int64_t peak[256]
     cdef double x, s, z, t, e, one = rk_one
     cdef int64_t m
-    cdef Py_ssize_t first, width, r, j
+    cdef Py_ssize_t first, width, r, j, start, end
     if state.fresh:
         wide_init(0, columns, state, NULL, 0)
         state.fresh = False
@@ -1902,18 +1902,29 @@ cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t r
             total[j] = a[first + j]
             rest[j] = b[first + j]
             peak[j] = c[first + j]
-        for r in range(rows // 2):
+        for start in range(0, rows // 2, 64):
+            end = start + 64 if start + 64 < rows // 2 else rows // 2
+            for r in range(start, end):
+                for j in range(width):
+                    x = v[2 * r, j]
+                    s = total[j] + x
+                    z = RK_SUB(s, one, total[j])
+                    e = RK_SUB(total[j], one, RK_SUB(s, one, z)) + RK_SUB(x, one, z)
+                    x = v[2 * r + 1, j]
+                    t = s + x
+                    z = RK_SUB(t, one, s)
+                    e += RK_SUB(s, one, RK_SUB(t, one, z)) + RK_SUB(x, one, z)
+                    total[j] = t
+                    rest[j] += e
+            if rows < 128:
+                continue
+            # What the rest loses grows with its size: carried over now and then, it stays
+            # a few last bits of the sum. Nothing is rounded here; -0.0 stays as it is.
             for j in range(width):
-                x = v[2 * r, j]
-                s = total[j] + x
-                z = RK_SUB(s, one, total[j])
-                e = RK_SUB(total[j], one, RK_SUB(s, one, z)) + RK_SUB(x, one, z)
-                x = v[2 * r + 1, j]
-                t = s + x
-                z = RK_SUB(t, one, s)
-                e += RK_SUB(s, one, RK_SUB(t, one, z)) + RK_SUB(x, one, z)
-                total[j] = t
-                rest[j] += e
+                s = total[j] if rest[j] == 0 else total[j] + rest[j]
+                z = s - total[j]
+                rest[j] = (total[j] - (s - z)) + (rest[j] - z)
+                total[j] = s
         if rows & 1:
             for j in range(width):
                 x = v[rows - 1, j]
