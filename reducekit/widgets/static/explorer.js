@@ -364,7 +364,9 @@ class Explorer {
     this.refused = !!error;
     if (!error) this.valid = choice;
     // Where nothing was valid before, the picture is that of the opset that will allow it.
-    else this.valid ||= { ...choice, noop: false, opset: firstAllowed(choice, view) || choice.opset };
+    else if (!this.valid) this.note = "where it is allowed:";
+    if (!error) this.note = "the last valid picture:";
+    this.valid ||= { ...choice, noop: false, opset: firstAllowed(choice, view) || choice.opset };
     const shown = this.valid;
     this.reduced = reducedOf(shown, this.ndim);
     this.real = this.reduced || [];
@@ -419,6 +421,7 @@ class Explorer {
       }
     }
     this.error.hidden = !error;
+    set(this.stage, "data-note", this.note);
     set(this.stage, "class", error ? "rkx-stage rkx-dim" : "rkx-stage");
     this.atbBox.hidden = !isAtb;
     if (isAtb) this.drawAtb();
