@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any
 
+import numpy as np
+
 from .dtypes import ELEMENT_TYPES, ElementType, by_name
 from .errors import OpsetError, short, show_int
 
@@ -218,13 +220,17 @@ def check_opset(who: str, opset: Any) -> int:
     """The opset as an int from 1 to :data:`NEWEST_OPSET`; an error in the name of ``who``."""
     if isinstance(opset, str) and opset == "latest":
         return NEWEST_OPSET
-    if isinstance(opset, (bool, str)) or not hasattr(opset, "__index__"):
+    try:
+        # Before NumPy 2.3 its bool passes for an index. The int is of the plain class, for
+        # a subclass may compare as it likes.
+        number = None if isinstance(opset, (bool, np.bool_, str)) else int(index(opset))
+    except TypeError:
+        number = None
+    if number is None:
         raise TypeError(
             f"{who}: opset={short(opset)} is a {type(opset).__name__}; "
             f"use an int from 1 to {NEWEST_OPSET} or 'latest'"
         )
-    # An int of the plain class, for a subclass may compare as it likes.
-    number = int(index(opset))
     if not 1 <= number <= NEWEST_OPSET:
         raise OpsetError(
             f"{who}: opset {show_int(number)} is unknown; use 1 to {NEWEST_OPSET} or 'latest'"

@@ -65,7 +65,7 @@ def test_version_is_told_everywhere_the_same():
 def test_the_extra_called_all_holds_every_extra_for_users():
     (all_of_them,) = EXTRAS["all"]
     listed = set(re.findall(r"\[(.+)\]", all_of_them)[0].split(","))
-    for_workers = {"all", "check", "demo", "docs", "lab", "test"}
+    for_workers = {"all", "browser", "check", "demo", "docs", "lab", "test"}
     assert listed == set(EXTRAS) - for_workers
     assert names(EXTRAS["demo"]) <= names(EXTRAS["notebook"])
 
@@ -98,8 +98,12 @@ def test_sources_without_a_build_say_so(tmp_path):
         target = tmp_path / "reducekit" / path.name
         target.parent.mkdir(exist_ok=True)
         target.write_bytes(path.read_bytes())
+    # -S, since an editable install would lend its build.
     run = subprocess.run(
-        [sys.executable, "-c", "import reducekit"], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-S", "-c", "import reducekit"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
     )
     assert run.returncode == 1
     assert run.stderr.splitlines()[-1] == (
