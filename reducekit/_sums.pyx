@@ -142,7 +142,8 @@ cdef bint block_sum(int type_index, const void* data, Py_ssize_t count,
     return True
 
 
-cdef bint not_finite(exact_t* acc, int type_index, const void* data, Py_ssize_t count) noexcept nogil:
+cdef bint not_finite(exact_t* acc, int type_index, const void* data,
+                     Py_ssize_t count) noexcept nogil:
     """Note NaN and infinities in a block; whether there are any.
 
     They settle the sum, whatever the other elements are.
@@ -244,7 +245,8 @@ cdef void fill_bins(exact_t* acc, bins_t* bins, const double* x, Py_ssize_t coun
     acc.any = True
 
 
-cdef void exact_add(exact_t* acc, int type_index, const void* data, Py_ssize_t count) noexcept nogil:
+cdef void exact_add(exact_t* acc, int type_index, const void* data,
+                    Py_ssize_t count) noexcept nogil:
     """Add native, aligned, contiguous elements of a float type."""
     cdef Py_ssize_t start, size
     cdef Py_ssize_t itemsize = 8 if type_index == FLOAT64 else 4 if type_index == FLOAT32 else 2

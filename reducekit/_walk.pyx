@@ -261,7 +261,8 @@ cdef Py_ssize_t tile_width(const plan_t* plan, Py_ssize_t most) noexcept nogil:
             return 1
         return plan.across
     if plan.form == GATHER:
-        if plan.n_reduced and plan.reduced[plan.n_reduced - 1].stride < plan.kept[plan.n_kept - 1].stride:
+        if plan.n_reduced and (plan.reduced[plan.n_reduced - 1].stride
+                               < plan.kept[plan.n_kept - 1].stride):
             return 1
         return smaller(width, 256)
     return smaller(width, most if plan.form == SHORT_RUNS else 256)

@@ -41,10 +41,13 @@ ctypedef void (*runs_t)(const char* data, Py_ssize_t kept, Py_ssize_t kept_strid
                         state_t* state, const void* kind, int order) noexcept nogil
 # `rows` rows of `columns` contiguous elements, one output a column
 ctypedef void (*rows_t)(const char* data, Py_ssize_t columns, Py_ssize_t rows,
-                        Py_ssize_t row_stride, state_t* state, const void* kind, int order) noexcept nogil
-ctypedef void (*init_t)(Py_ssize_t first, Py_ssize_t count, state_t* state, const void* kind, int order) noexcept nogil
+                        Py_ssize_t row_stride,
+                        state_t* state, const void* kind, int order) noexcept nogil
+ctypedef void (*init_t)(Py_ssize_t first, Py_ssize_t count,
+                        state_t* state, const void* kind, int order) noexcept nogil
 # columns j, j + period, j + 2 * period ... into column j
-ctypedef void (*fold_t)(Py_ssize_t columns, Py_ssize_t period, state_t* state, const void* kind, int order) noexcept nogil
+ctypedef void (*fold_t)(Py_ssize_t columns, Py_ssize_t period,
+                        state_t* state, const void* kind, int order) noexcept nogil
 # Write `count` results, from columns 0, step, 2 * step ...; outputs that need a slow
 # look are put into suspects; their number is returned. `terms` is the number of
 # elements that went into each output.
