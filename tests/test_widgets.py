@@ -277,6 +277,14 @@ def test_the_mime_bundle_has_a_picture_and_text():
     assert data["text/html"].isascii()
 
 
+def test_a_saved_output_stays_small():
+    for shape, most in [((2, 3, 2), 110_000), ((20, 50), 250_000), ((2, 4, 5, 50), 450_000)]:
+        w = AxisExplorer(shape, axes=[0])
+        assert len(w.to_html()) < most
+        assert len(w.to_svg()) < 60_000
+    assert "cells of 1,000 drawn" in str(AxisExplorer((20, 50), axes=[0]))
+
+
 HOSTILE = ("</script><script>alert(1)</script>", "<!--<script>", "\u05d0\u05d1\u05d2", "x" * 300)
 
 

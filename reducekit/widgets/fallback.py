@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import itertools
 import json
+import math
 import secrets
 from functools import cache
 from html import escape
@@ -18,6 +19,7 @@ from . import state
 __all__ = ["html", "svg", "text"]
 
 _NUMBERS = itertools.count(1)
+_MOST_DRAWN = 300
 _STATIC = Path(__file__).parent / "static"
 
 # The colours of cells, mixed with white, so that black text is readable on each.
@@ -47,6 +49,16 @@ class _Picture:
             else range(min(snapshot["corner"][axis], max(0, count - 1)), count)[:1]
             for axis, count in enumerate(view["count"])
         ]
+        total = math.prod(map(len, self.ranges))
+        if total > _MOST_DRAWN:  # a picture is looked at, not walked through
+            caps = (*[1] * ndim, *reversed(state.CAPS))[-ndim:]
+            self.ranges = [span[:cap] for span, cap in zip(self.ranges, caps, strict=True)]
+        drawn = math.prod(map(len, self.ranges))
+        self.note = (
+            f"; {drawn} cells of {math.prod(view['shape']):,} drawn"
+            if (drawn < math.prod(view["shape"]))
+            else ""
+        )
         self.out_ranges = [
             range(1) if axis in self.reduced else span for axis, span in enumerate(self.ranges)
         ]
@@ -92,7 +104,7 @@ class _Picture:
         axes = ", ".join(map(str, self.reduced)) or "none"
         return (
             f"{self.op.short} of {shape} over axes {axes} at opset {self.opset}: "
-            f"{shape} becomes {out}"
+            f"{shape} becomes {out}{self.note}"
         )
 
 

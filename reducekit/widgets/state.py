@@ -41,7 +41,7 @@ MOST_RANK = 4
 """The most axes that are laid out at once, and the highest rank whose code travels along."""
 
 # How much of an axis is drawn, from the last axis to the first, where not all cells are.
-_CAPS = (8, 6, 3, 2)
+CAPS = (8, 6, 3, 2)
 # Beyond this many elements only what is asked for is computed, and example values repeat.
 _BIG = 2_000_000
 MOST_COMPUTED = 2**33
@@ -108,7 +108,7 @@ def block(
         return [0] * len(shape), list(shape), True
     count = [min(size, 1) for size in shape]
     for place, axis in enumerate(reversed(list(layout))):
-        count[axis] = min(shape[axis], _CAPS[min(place, len(_CAPS) - 1)])
+        count[axis] = min(shape[axis], CAPS[min(place, len(CAPS) - 1)])
     start = [
         max(0, min(first, size - n)) for first, size, n in zip(corner, shape, count, strict=True)
     ]
