@@ -88,8 +88,8 @@ class AxisExplorer(anywidget.AnyWidget):
     reduce_max: ReduceMax-18 does not take bool
     """
 
-    _esm = _STATIC / "explorer.js"
-    _css = _STATIC / "explorer.css"
+    _esm: Any = _STATIC / "explorer.js"
+    _css: Any = _STATIC / "explorer.css"
 
     op = traitlets.Unicode("max").tag(sync=True)
     axes = traitlets.List(traitlets.Int()).tag(sync=True)

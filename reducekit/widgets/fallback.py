@@ -7,7 +7,6 @@ import itertools
 import json
 import math
 import secrets
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -319,12 +318,10 @@ def _hue(index: tuple[int, ...]) -> int:
     return sum(x * (len(index) - i) for i, x in enumerate(index)) % len(HUES)
 
 
-@cache
 def _asset(name: str) -> str:
     return (_STATIC / name).read_text(encoding="ascii")
 
 
-@cache
 def _small_module() -> str:
     """The module without lines that are comments alone, which a page has no use for."""
     lines = (line.strip() for line in _asset("explorer.js").splitlines())
