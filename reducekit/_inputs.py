@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from . import _refusals
 from .dtypes import element_type
-from .errors import ArgumentError, DTypeError
+from .errors import ArgumentError, DTypeError, ReduceError
 
 __all__ = ["as_array", "copy_into", "deferred", "may_share", "register_accessors"]
 
@@ -55,8 +55,13 @@ def as_array(who: str, data: Any) -> NDArray[Any]:
     if type(data) is np.ndarray:
         array = data
     else:
-        refuse_missing(who, data)
-        array = np.asarray(data) if isinstance(data, np.ndarray) else _read(who, data)
+        try:
+            refuse_missing(who, data)
+        except ReduceError:
+            raise
+        except Exception as error:
+            raise _refusals.not_an_array(who, data, error) from error
+        array = np.asarray(data) if issubclass(type(data), np.ndarray) else _read(who, data)
     if element_type(array.dtype) is None:
         raise _refusals.dtype_never(who, array.dtype)
     return array
@@ -130,7 +135,7 @@ def refuse_missing(who: str, data: Any) -> None:
     """Raise if elements are missing: NumPy would read them as NaN or as what lies under a mask."""
     # What is not imported yet cannot have made the data, and importing it is slow.
     ma, pandas = sys.modules.get("numpy.ma"), sys.modules.get("pandas")
-    if ma is not None and isinstance(data, ma.MaskedArray):
+    if ma is not None and issubclass(type(data), ma.MaskedArray):
         missing = int(np.count_nonzero(ma.getmaskarray(data)))
         ways = "data.filled(value) or data.compressed()"
     elif pandas is not None and isinstance(data, _kinds_of(pandas)):
@@ -141,7 +146,7 @@ def refuse_missing(who: str, data: Any) -> None:
         ways = "data.fill_null(value) or data.drop_nulls()"
         if hasattr(data, "drop_null"):
             ways = "data.fill_null(value) or data.drop_null()"
-    if missing:
+    if missing > 0:
         elements = "element is" if missing == 1 else "elements are"
         raise ArgumentError(
             f"{who}: {missing} {elements} missing in the {type(data).__name__}; "

@@ -11,6 +11,7 @@ texts are in :mod:`reducekit._refusals`, reached only when something is wrong.
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
+from operator import index
 
 from cpython.contextvars cimport PyContextVar_Get
 from cpython.object cimport PyObject
@@ -202,7 +203,8 @@ cdef int add_axis(call_t* call, object axis, bint negative_allowed) except -1:
         raise _refusals.axis_type(NAMES[call.op], axis)
     else:
         try:
-            number = axis.__index__()
+            # Of the plain class, for a subclass may compare as it likes.
+            number = int(index(axis))
         except TypeError:
             raise _refusals.axis_type(NAMES[call.op], axis) from None
     wide = PyLong_AsLongAndOverflow(number, &overflow)
