@@ -56,9 +56,7 @@ def axes_type(who: str, axes: Any) -> TypeError:
 
 
 def axis_type(who: str, axis: Any) -> TypeError:
-    return TypeError(
-        f"{who}: axis {short(axis)} has type {type(axis).__name__}; an axis is an int"
-    )
+    return TypeError(f"{who}: axis {short(axis)} has type {type(axis).__name__}; an axis is an int")
 
 
 def axes_rank(who: str, ndim: int) -> ArgumentError:

@@ -909,7 +909,8 @@ cdef inline void real_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state
 
 cdef inline Py_ssize_t real_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
                                    Py_ssize_t out_stride, Py_ssize_t* suspects,
-                                   state_t* state, const real_t* kind, order_t order) noexcept nogil:
+                                   state_t* state, const real_t* kind,
+                                   order_t order) noexcept nogil:
     cdef bint largest = is_largest[order_t](order)
     cdef real_t* a = <real_t*>state.a
     cdef real_t* b = <real_t*>state.b
@@ -1332,7 +1333,8 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
 
 
 cdef inline void half_rows(const char* data, Py_ssize_t width, Py_ssize_t rows,
-                           Py_ssize_t row_stride, double* total, const narrow_t* kind) noexcept nogil:
+                           Py_ssize_t row_stride, double* total,
+                           const narrow_t* kind) noexcept nogil:
     """At most 128 rows of at most 128 columns of float16 into doubles that hold -0.0."""
     cdef const uint16_t[:, ::1] v = None
     cdef float wide[512]
@@ -1398,7 +1400,8 @@ cdef inline void brain_rows(const char* data, Py_ssize_t width, Py_ssize_t rows,
         size = rows - r if rows - r < 4 else 4
         bind2(data + r * row_stride, size, width, row_stride, 2, v)
         for j in range(size):
-            to_floats[narrow_t](<const narrow_t*>(data + (r + j) * row_stride), wide + j * 128, width)
+            to_floats[narrow_t](<const narrow_t*>(data + (r + j) * row_stride),
+                                wide + j * 128, width)
         if size < 4:
             for j in range(width):
                 m = v[0, j] & 0x7fff
@@ -1640,7 +1643,8 @@ cdef inline bint differ(narrow_t x, narrow_t y) noexcept nogil:
 
 cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
                                      Py_ssize_t out_stride, Py_ssize_t* suspects,
-                                     state_t* state, const narrow_t* kind, int order) noexcept nogil:
+                                     state_t* state, const narrow_t* kind,
+                                     int order) noexcept nogil:
     cdef double* a = <double*>state.a
     cdef double* b = <double*>state.b
     cdef uint32_t* c = <uint32_t*>state.c
