@@ -59,7 +59,7 @@ sanitize: $(VENV)/.test
 	cd $(COPY) && REDUCEKIT_SANITIZE=1 ../../$(BIN)/python setup.py --quiet build_ext --inplace
 	cd $(COPY) && \
 	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
-	    ASAN_OPTIONS=detect_leaks=0 ../../$(BIN)/python -m pytest -n auto --maxprocesses 8
+	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 ../../$(BIN)/python -m pytest -n auto --maxprocesses 8
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/generated

@@ -227,6 +227,8 @@ def describe(shape, strides, itemsize, reduced, idempotent=True):
     cdef Py_ssize_t width = itemsize
     if ndim > 64:
         raise ValueError(f"describe: rank {ndim} is beyond NumPy's limit; use at most 64")
+    if len(strides) != ndim:
+        raise ValueError(f"describe: {len(strides)} strides for {ndim} axes; give one for each")
     if width < 1:
         raise ValueError(f"describe: itemsize={width} is no size of an element; use 1 or more")
     for i in range(ndim):

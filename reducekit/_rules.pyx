@@ -318,6 +318,8 @@ def resolve_call(int op, int ndim, dtype, axes, keepdims, noop_with_empty_axes, 
     """
     cdef call_t call
     cdef int i
+    if not 0 <= op < len(NAMES):
+        raise IndexError(f"operator {op} is none of 0 to {len(NAMES) - 1}")
     if not 0 <= ndim <= MAX_RANK:
         raise _refusals.ArgumentError(
             f"{NAMES[op]}: a tensor of rank {ndim} is beyond NumPy's limit; use at most {MAX_RANK}")

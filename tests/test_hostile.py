@@ -36,7 +36,7 @@ from oracles import FUNCTIONS, OPS, REFERENCE, assert_same, check, outcome
 from test_threads import run
 
 import reducekit as rk
-from reducekit import _plan, schema
+from reducekit import _plan, _rules, schema
 
 every_op = pytest.mark.parametrize("op", OPS)
 RNG = np.random.default_rng(90)
@@ -931,6 +931,14 @@ def test_a_plan_for_elements_of_no_size():
             _plan.describe((2, 3), (8, 4), itemsize, (0,))
     with pytest.raises(ValueError, match="rank 65"):
         _plan.describe((1,) * 65, (0,) * 65, 4, ())
+    with pytest.raises(ValueError, match="1 strides for 2 axes"):
+        _plan.describe((2, 3), (8,), 4, (0,))
+
+
+def test_rules_for_an_operator_that_is_none():
+    for op in (-1, 3, 10**6):
+        with pytest.raises(IndexError, match="is none of 0 to 2"):
+            _rules.resolve_call(op, 1, np.float32, None, True, False, None, True)
 
 
 @every_op
