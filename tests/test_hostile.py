@@ -1153,6 +1153,37 @@ def test_a_thread_with_little_stack():
     assert run(STACK) == "done"
 
 
+INTERPRETER = """
+import warnings
+import numpy as np
+import reducekit as rk
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+inside = '''
+import warnings
+warnings.simplefilter("ignore")
+try:
+    import reducekit
+    print("imported")
+except ImportError:
+    print("refused", flush=True)
+'''
+for _ in range(2):
+    other = interpreters.create()
+    interpreters.run_string(other, inside)
+    interpreters.destroy(other)
+assert rk.reduce_max([3, 1], [np.int64(0)]) == 3
+print("done")
+"""
+
+
+def test_other_interpreters_are_refused():
+    """One interpreter of a process has the library; another is told so, and nothing breaks."""
+    assert run(INTERPRETER).split() == ["refused", "refused", "done"]
+
+
 # The search, in its short form.
 
 
