@@ -1110,7 +1110,7 @@ INTERRUPT = """
 import signal, threading, time
 import numpy as np
 import reducekit as rk
-data = np.broadcast_to(np.ones(1 << 12, np.float32), (1 << 18, 1 << 12))    # 1e9 elements
+data = np.broadcast_to(np.ones(1 << 12, np.float32), (1 << 14, 1 << 12))
 for count in (1, 3):
     rk.set_num_threads(count)
     threading.Timer(0.02, signal.raise_signal, [signal.SIGINT]).start()
