@@ -1201,12 +1201,18 @@ def test_the_guards_guard():
     """A read of one byte past the view, or before it, would end the process."""
     if sys.platform == "win32":
         pytest.skip("no mprotect on this system")
-    for at_end, step in ((True, 8), (False, -1)):
+    for at_end, step, ends in ((True, 8, True), (False, -1, True), (True, 7, False)):
         code = (
             "import ctypes, fuzz_engine\n"
             f"place = fuzz_engine.DATA.place(8, {at_end})\n"
             "place[:] = 1\n"
             f"ctypes.string_at(place.ctypes.data + {step}, 1)"
         )
-        done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parent, check=False)
-        assert done.returncode == -signal.SIGSEGV
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            check=False,
+        )
+        # By a signal, or by a sanitizer that has caught it.
+        assert (done.returncode != 0) == ends
