@@ -3,11 +3,11 @@
 import subprocess
 import sys
 
-import nbformat
 import pytest
 from browser import Watch, axe_violations
 from jupyter import command, open_notebook, server
 
+nbformat = pytest.importorskip("nbformat", reason="pip install 'reducekit[lab]'")
 pytest.importorskip("anywidget", reason="the notebook extra is not installed")
 pytest.importorskip("jupyterlab", reason="JupyterLab is missing: pip install 'reducekit[lab]'")
 
