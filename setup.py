@@ -27,7 +27,7 @@ COVERAGE = os.environ.get("REDUCEKIT_COVERAGE") == "1"
 SANITIZE = os.environ.get("REDUCEKIT_SANITIZE") == "1"
 
 # Contraction would let one level round once where another rounds twice.
-UNIX_FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
+UNIX_FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"]
 # Pythons are often built with -g, which makes wheels several times as large.
 RELEASE_FLAGS = ["-g0"]
 SANITIZE_FLAGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]

@@ -28,6 +28,8 @@ from . import _kernels
 cdef enum:
     SUM = 2
     BUFFER = 4096               # bytes gathered at a time: they stay in the first cache
+    QUICK_RUN = 96              # shorter runs leave too much of a block of 128 empty
+    STRETCH = 32768             # bytes that are better read in one go
     PARTS = 16                  # slices of a reduction to one tile; a power of two, for the fold
     FEW_PARTS = 4               # where the state of a slice is large
     LARGE = 1 << 20             # bytes read; smaller reductions are one part for one thread
@@ -168,7 +170,7 @@ cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* da
         # (int32, 64 x 128 x 256 over 0 and 2: 80 us inside, 178 outside; the runs of 12 kB
         # of 8 x 64 x 56 x 56 over 0, 2 and 3: 88 and 63).
         if outer and (plan.reduced[outer - 1].stride < kept_stride or width == 1
-                      or inner.size * plan.itemsize < 8192):
+                      or inner.size * plan.itemsize < k.long_run):
             outer -= 1
             rows = plan.reduced[outer].size
             stride = plan.reduced[outer].stride
@@ -319,6 +321,8 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
     cdef Py_ssize_t run, rows
     state.exact = job.exact
     state.few = plan.terms <= FEW
+    state.quick = (plan.form == RUNS and FEW < plan.terms <= job.kernels.quick_terms
+                   and plan.reduced[plan.n_reduced - 1].size >= QUICK_RUN)
     state.chain = <double>plan.terms
     if plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= 16:
         run = plan.reduced[plan.n_reduced - 1].size
@@ -331,6 +335,13 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
             state.chain = sqrt(260.0 * <double>plan.terms)
 
 
+cdef inline void point_at(state_t* state, scratch_t* scratch) noexcept nogil:
+    state.a = scratch.a
+    state.b = scratch.b
+    state.c = scratch.c
+    state.d = scratch.d
+
+
 cdef inline Py_ssize_t columns_of(const plan_t* plan, Py_ssize_t width) noexcept nogil:
     """The columns of state that `width` outputs need while they are walked."""
     if plan.form == ROWS:
@@ -340,12 +351,28 @@ cdef inline Py_ssize_t columns_of(const plan_t* plan, Py_ssize_t width) noexcept
     return width
 
 
+cdef bint settle(const job_t* job, const char* data, char* out, scratch_t* scratch) noexcept nogil:
+    """Sum one output a second time, with all the evidence there is; False if that is not enough."""
+    cdef state_t state
+    cdef Py_ssize_t suspect
+    point_at(&state, scratch)
+    set_state(job, &state)
+    state.few = True
+    state.quick = False
+    state.fresh = True
+    run_tile(job.plan, job.kernels, data, 1, &state, scratch.buffer)
+    return job.kernels.finish(1, 1, <double>job.plan.terms, out, 0, &suspect, &state, NULL, 0) == 0
+
+
 cdef void finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, const char* data,
                       char* out, state_t* state, scratch_t* scratch) noexcept nogil:
     """Turn a state into results, and look again at those that it cannot vouch for."""
     cdef const plan_t* plan = job.plan
     cdef Py_ssize_t i, column, found, step = 1, stride = 0, out_stride = 0
     cdef bint apart = plan.flat > 1
+    cdef bint again = job.op == SUM and job.kernels.size_d != 0 and not state.few
+    cdef const char* at
+    cdef char* to
     if plan.n_kept:
         stride = plan.kept[plan.n_kept - 1].stride
         out_stride = plan.kept[plan.n_kept - 1].out_stride
@@ -360,9 +387,10 @@ cdef void finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, cons
                                    out_stride, scratch.suspects, state, NULL, 0)
     for i in range(found):
         column = start + scratch.suspects[i]
-        look_again(plan, job.op, job.type_index, data + column * stride,
-                   out + (place(plan, column) if apart else column * out_stride),
-                   scratch.buffer)
+        at = data + column * stride
+        to = out + (place(plan, column) if apart else column * out_stride)
+        if not again or not settle(job, at, to, scratch):
+            look_again(plan, job.op, job.type_index, at, to, scratch.buffer)
 
 
 cdef void walk_tiles(void* context, Py_ssize_t part) noexcept nogil:
@@ -378,10 +406,7 @@ cdef void walk_tiles(void* context, Py_ssize_t part) noexcept nogil:
     cdef Py_ssize_t left = job.tiles * (part + 1) // job.parts - first
     cdef Py_ssize_t start, width, line, stride = 0
     cdef int i
-    state.a = scratch.a
-    state.b = scratch.b
-    state.c = scratch.c
-    state.d = scratch.d
+    point_at(&state, &scratch)
     set_state(job, &state)
     if plan.n_kept:
         stride = plan.kept[plan.n_kept - 1].stride
@@ -440,7 +465,7 @@ cdef void walk(const plan_t* plan, int op, int type_index, bint exact,
     cdef job_t job
     cdef state_t state
     cdef scratch_t* scratch
-    cdef Py_ssize_t lines = 1
+    cdef Py_ssize_t lines = 1, least, most
     cdef double bytes_read = <double>plan.outputs * plan.terms * plan.itemsize
     cdef int i
     if plan.outputs == 0:
@@ -454,7 +479,11 @@ cdef void walk(const plan_t* plan, int op, int type_index, bint exact,
     job.out = out
     job.most = tile_width(plan, job.kernels.tile)
     if bytes_read >= LARGE and plan.form == RUNS and plan.line > 1:
-        job.most = smaller(job.most, plan.line // PARTS + 1)
+        # Enough tiles for all threads, but none so narrow that memory is read in snatches.
+        i = plan.n_reduced - 1
+        least = STRETCH // (plan.reduced[i].size * plan.itemsize) + 1
+        most = plan.line // PARTS + 1
+        job.most = smaller(job.most, most if most > least else least)
     job.chunks = (plan.line + job.most - 1) // job.most
     for i in range(plan.n_kept - plan.flat):
         lines *= plan.kept[i].size

@@ -25,7 +25,10 @@ cdef struct state_t:
     void* d
     bint fresh         # nothing is folded in yet, the arrays hold anything: the kernel must
                        # set all columns, and clear this
-    bint few           # sums of at most FEW terms: fill d, so that ties are settled at once
+    bint few           # fill d, so that ties are settled at once: sums of at most FEW terms,
+                       # and those that are summed a second time
+    bint quick         # sums of 16-bit floats may be rounded to float32 on the way, with a bound
+                       # of the error, a float, in c
     double chain       # float64 sums: additions to the pair of one output, at most
     bint exact         # float64 sums: the result must be the rounded true sum
 
@@ -57,6 +60,8 @@ ctypedef Py_ssize_t (*finish_t)(Py_ssize_t count, Py_ssize_t step, double terms,
 
 cdef struct kernels_t:
     Py_ssize_t tile    # outputs whose state fits the arrays, TILE to LARGEST_TILE
+    Py_ssize_t quick_terms   # sums of at most so many terms pay off as `quick`
+    Py_ssize_t long_run      # bytes; of longer runs the order of memory counts most
     int size_a         # bytes for one output in each array
     int size_b
     int size_c

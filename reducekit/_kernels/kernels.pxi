@@ -53,6 +53,17 @@ cdef extern from "bits.h":
     uint16_t rk_float_to_half(float) noexcept nogil
     uint16_t rk_float_to_brain(float) noexcept nogil
     void RK_PREFETCH(const void*) noexcept nogil
+    Py_ssize_t RK_AHEAD
+
+cdef extern from "lanes.h":
+    void rk_double_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
+                        double* sums, double* rests, double* peak, bint peaks) noexcept nogil
+    void rk_float_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
+                       double* sums, float* peak) noexcept nogil
+    void rk_half_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
+                      double* sums) noexcept nogil
+    void rk_quick_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
+                       double* sums, float* slack, bint brain) noexcept nogil
 
 ctypedef fused whole_t:
     int8_t
@@ -101,12 +112,7 @@ ctypedef fused narrow_t:       # floats whose sum is carried in double
 
 # 2^-53 times the longest chain of additions in a block, which is 128 rows, or 4096
 # elements in 32 lanes and their folding, with room for the rounding of the bound.
-# How far ahead of a run memory is asked for, in bytes. The processor's own prefetch stops
-# at each page; from memory this took float32 sums from 38 to 71 GB/s, and float64
-# maxima from 32 to 41, and costs nothing in cache (256 bytes to 4 pages were tried).
-cdef enum:
-    AHEAD = 16384
-
+cdef double SLACK = 1.02 * 2.0 ** -24
 cdef double CHAIN_ERROR = 160.0 * 2.0 ** -53
 cdef double ROUND_OFF = 2.0 ** -53
 # Up to here the pair of a float16 sum is exact: its second part is a multiple of 2^-24
@@ -115,18 +121,18 @@ cdef double MOST_HALVES = 2.0 ** 33
 
 
 cdef inline void ask_ahead(const char* p) noexcept nogil:
-    """Ask for the 256 bytes that come AHEAD of p."""
-    RK_PREFETCH(p + AHEAD)
-    RK_PREFETCH(p + (AHEAD + 64))
-    RK_PREFETCH(p + (AHEAD + 128))
-    RK_PREFETCH(p + (AHEAD + 192))
+    """Ask for the 256 bytes that come RK_AHEAD bytes after p."""
+    RK_PREFETCH(p + RK_AHEAD)
+    RK_PREFETCH(p + (RK_AHEAD + 64))
+    RK_PREFETCH(p + (RK_AHEAD + 128))
+    RK_PREFETCH(p + (RK_AHEAD + 192))
 
 
 cdef inline void ask_for(const char* p, Py_ssize_t size) noexcept nogil:
-    """Ask for `size` bytes that come AHEAD of p."""
+    """Ask for `size` bytes that come RK_AHEAD bytes after p."""
     cdef Py_ssize_t i
     for i in range(0, size, 64):
-        RK_PREFETCH(p + AHEAD + i)
+        RK_PREFETCH(p + RK_AHEAD + i)
 
 
 cdef inline bint is_largest(order_t order) noexcept nogil:
@@ -1037,83 +1043,17 @@ cdef inline void to_floats(const narrow_t* x, float* to, Py_ssize_t count) noexc
             to[k] = rk_brain_to_float(x[k])
 
 
-# A float16 is a multiple of 2^-24 below 2^16: too wide for float32, not for two. The
-# upper part, a multiple of 2^-4, and the rest, below 2^-4, are split off exactly by an
-# addition and a subtraction, and 16 of either kind add up exactly: 2^20 at most in
-# steps of 2^-4, and 1 in steps of 2^-24. Then they go to double. An infinity leaves NaN
-# in the rest; such outputs are looked at again.
-
-cdef inline void half_block(const narrow_t* x, Py_ssize_t count, double* lane,
-                            uint32_t* plus) noexcept nogil:
-    cdef const uint16_t* bits = <const uint16_t*>x
-    cdef float wide[512]
-    cdef float upper[32]
-    cdef float lower[32]
-    cdef uint16_t both[32]
-    cdef float h, i, j, m, magic = 786432.0           # 1.5 * 2^19: its last bit is 2^-4
-    cdef const float* w
-    cdef const uint16_t* b
-    cdef Py_ssize_t n, k, start, size, blocks
-    for k in range(32):
-        both[k] = 0xffff
-    for start in range(0, count, 512):
-        size = count - start if count - start < 512 else 512
-        RK_PREFETCH(<const char*>(bits + start) + AHEAD)
-        to_floats[narrow_t](x + start, wide, size)
-        blocks = (size + 127) // 128
-        for k in range(size, blocks * 128):
-            wide[k] = -0.0
-        for k in range(32):
-            upper[k] = -0.0
-            lower[k] = -0.0
-        # Four at a time: the sums so far are then read and written a quarter as often.
-        for n in range(blocks):
-            w = wide + n * 128
-            for k in range(32):
-                h = (w[k] + magic) - magic
-                i = (w[k + 32] + magic) - magic
-                j = (w[k + 64] + magic) - magic
-                m = (w[k + 96] + magic) - magic
-                upper[k] += (h + i) + (j + m)
-                lower[k] += ((w[k] - h) + (w[k + 32] - i)) + ((w[k + 64] - j) + (w[k + 96] - m))
-        for n in range(size // 128):
-            b = bits + start + n * 128
-            for k in range(32):
-                both[k] &= (b[k] & b[k + 32]) & (b[k + 64] & b[k + 96])
-        for k in range(start + size // 128 * 128, start + size):
-            both[0] &= bits[k]
-        for k in range(32):
-            lane[k] += <double>upper[k] + <double>lower[k]
-    for k in range(32):
-        plus[k] |= <uint16_t>~both[k] & 0x8000
-
-
-cdef inline void narrow_block(const narrow_t* x, Py_ssize_t count, double* lane,
-                              uint32_t* peak) noexcept nogil:
-    """Add at most 4096 elements to 32 lanes."""
-    cdef float wide[1024]
-    cdef uint32_t high, low
-    cdef Py_ssize_t n, k, start, size, blocks
-    if narrow_t is float:
-        for n in range(count // 32):
-            RK_PREFETCH(<const char*>&x[n * 32] + AHEAD)
-            RK_PREFETCH(<const char*>&x[n * 32] + AHEAD + 64)
-            for k in range(32):
-                lane[k] += x[n * 32 + k]
-            for k in range(32):
-                high = rk_bits32(x[n * 32 + k]) & 0x7fffffff
-                peak[k] = high if high > peak[k] else peak[k]
-        for k in range(count - count // 32 * 32):
-            lane[k] += x[count // 32 * 32 + k]
-            high = rk_bits32(x[count // 32 * 32 + k]) & 0x7fffffff
-            peak[k] = high if high > peak[k] else peak[k]
-        return
-    if narrow_t is half_t:
-        half_block[narrow_t](x, count, lane, peak)
-        return
+cdef inline double brain_run(const narrow_t* x, Py_ssize_t count, uint32_t* peak) noexcept nogil:
+    """The sum of at most 4096 bfloat16, as exact as double can hold it."""
     # Two conversions, to float and to double, cost more than the sum. Where exponents
     # lie close together, float32 holds the sum of four elements exactly, and three
     # quarters of the second conversion fall away.
+    cdef float wide[1024]
+    cdef double lane[32]
+    cdef uint32_t high, low
+    cdef Py_ssize_t n, k, start, size, blocks
+    for k in range(32):
+        lane[k] = -0.0
     for start in range(0, count, 1024):
         size = count - start if count - start < 1024 else 1024
         high = 0
@@ -1134,10 +1074,6 @@ cdef inline void narrow_block(const narrow_t* x, Py_ssize_t count, double* lane,
             for n in range(4 * blocks):
                 for k in range(32):
                     lane[k] += wide[n * 32 + k]
-
-
-cdef inline double sum_lanes(double* lane) noexcept nogil:
-    cdef Py_ssize_t k
     for k in range(16):
         lane[k] += lane[k + 16]
     for k in range(8):
@@ -1147,90 +1083,83 @@ cdef inline double sum_lanes(double* lane) noexcept nogil:
     return (lane[0] + lane[2]) + (lane[1] + lane[3])
 
 
-cdef inline uint32_t top_lane(const uint32_t* lane) noexcept nogil:
-    cdef uint32_t top = 0
-    cdef Py_ssize_t k
-    for k in range(32):
-        top = lane[k] if lane[k] > top else top
-    return top
-
-
-cdef inline void enter_lanes(double* total, double* rest, double* lane) noexcept nogil:
-    """Move the sums of a block into pairs, without error, and begin anew."""
-    cdef double s, z
-    cdef Py_ssize_t k
-    for k in range(32):
-        s = total[k] + lane[k]
-        z = s - total[k]
-        rest[k] += (total[k] - (s - z)) + (lane[k] - z)
-        total[k] = s
-        lane[k] = -0.0
-
-
-cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+cdef inline void scalar_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                              Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                             state_t* state, const narrow_t* kind, int order) noexcept nogil:
+                             state_t* state, const narrow_t* kind) noexcept nogil:
+    """Runs of less than 32 elements that do not lie end to end."""
     cdef double* a = <double*>state.a
     cdef double* b = <double*>state.b
     cdef uint32_t* c = <uint32_t*>state.c
     cdef uint32_t* d = <uint32_t*>state.d
     cdef const narrow_t* x
-    cdef double lane[32]
-    cdef double total[32]
-    cdef double rest[32]
-    cdef uint32_t peak[32]
-    cdef double t, s
-    cdef Py_ssize_t i, o, k, start, size, since
-    cdef bint one_block = outer * run <= 4096
+    cdef double t
+    cdef Py_ssize_t i, o, k
+    for i in range(kept):
+        for o in range(outer):
+            x = <const narrow_t*>(data + i * kept_stride + o * outer_stride)
+            t = -0.0
+            for k in range(run):
+                t += widen[narrow_t](x[k])
+            gather_evidence[narrow_t](x, run, &c[i], &d[i])
+            enter(&a[i], &b[i], t)
+
+
+cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                             state_t* state, const narrow_t* kind, int order) noexcept nogil:
+    cdef double* a
+    cdef double* b
+    cdef uint32_t* c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef const char* p
+    cdef double sums[16]
+    cdef float slack[16]
+    cdef uint32_t peak
+    cdef double s, z
+    cdef Py_ssize_t i, o, k, start, size, count, most = 16384 if state.quick else 4096
     if state.fresh:
         narrow_init(0, kept, state, NULL, 0)
         state.fresh = False
-    for i in range(kept):
-        if run < 32:
-            for o in range(outer):
-                x = <const narrow_t*>(data + i * kept_stride + o * outer_stride)
-                t = -0.0
-                for k in range(run):
-                    t += widen[narrow_t](x[k])
-                gather_evidence[narrow_t](x, run, &c[i], &d[i])
-                enter(&a[i], &b[i], t)
-            continue
-        for k in range(32):
-            lane[k] = -0.0
-            peak[k] = 0
-        since = 0
-        if not one_block:
-            for k in range(32):
-                total[k] = -0.0
-                rest[k] = 0
+    if run < 32:
+        scalar_runs[narrow_t](data, kept, kept_stride, outer, outer_stride, run, state, kind)
+        return
+    for i in range(0, kept, 16):
+        count = kept - i if kept - i < 16 else 16
+        a = <double*>state.a + i
+        b = <double*>state.b + i
+        c = <uint32_t*>state.c + i
         for o in range(outer):
-            x = <const narrow_t*>(data + i * kept_stride + o * outer_stride)
-            for start in range(0, run, 4096):
-                size = run - start if run - start < 4096 else 4096
-                if since + size > 4096:
-                    enter_lanes(total, rest, lane)
-                    since = 0
-                since += size
-                narrow_block[narrow_t](x + start, size, lane, peak)
+            start = 0
+            while start < run:
+                size = run - start if run - start < most else most
+                p = data + i * kept_stride + o * outer_stride + start * <Py_ssize_t>sizeof(narrow_t)
+                start += size
+                if state.quick and narrow_t is not float:
+                    rk_quick_runs(p, count, kept_stride, size, sums, slack, narrow_t is brain_t)
+                    for k in range(count):
+                        (<float*>c)[k] += slack[k]
+                elif narrow_t is half_t:
+                    rk_half_runs(p, count, kept_stride, size, sums)
+                elif narrow_t is brain_t:
+                    for k in range(count):
+                        sums[k] = brain_run[narrow_t](<const narrow_t*>(p + k * kept_stride), size,
+                                                      &c[k])
+                else:
+                    # One bound for all outputs of the group: it is rarely worse than their own.
+                    # The bits of floats that are not negative are in the order of the floats.
+                    rk_float_runs(p, count, kept_stride, size, sums, <float*>&peak)
+                    for k in range(count):
+                        c[k] = peak if peak > c[k] else c[k]
+                for k in range(count):
+                    s = a[k] + sums[k]
+                    z = s - a[k]
+                    b[k] += (a[k] - (s - z)) + (sums[k] - z)
+                    a[k] = s
             if state.few:
-                gather_evidence[narrow_t](x, run, &c[i], &d[i])
-        s = -0.0
-        t = 0
-        if one_block:
-            s = sum_lanes(lane)
-        else:
-            enter_lanes(total, rest, lane)
-            for k in range(32):
-                enter(&s, &t, total[k])
-                t += rest[k]
-        peak[0] = top_lane(peak)
-        if narrow_t is half_t:
-            if s == 0 and peak[0] == 0:
-                s = -0.0
-        else:
-            c[i] = peak[0] if peak[0] > c[i] else c[i]
-        enter(&a[i], &b[i], s)
-        b[i] += t
+                for k in range(count):
+                    gather_evidence[narrow_t](
+                        <const narrow_t*>(data + (i + k) * kept_stride + o * outer_stride), run,
+                        &c[k], &d[i + k])
 
 
 cdef inline void halve_doubles(const double* source, double* to, Py_ssize_t count) noexcept nogil:
@@ -1592,8 +1521,12 @@ cdef inline void narrow_fold(Py_ssize_t columns, Py_ssize_t period, state_t* sta
             z = s - a[j]
             b[j] += ((a[j] - (s - z)) + (x - z)) + b[half + j]
             a[j] = s
-        for j in range(half):
-            c[j] = c[half + j] if c[half + j] > c[j] else c[j]
+        if state.quick:
+            for j in range(half):
+                (<float*>c)[j] += (<float*>c)[half + j]
+        else:
+            for j in range(half):
+                c[j] = c[half + j] if c[half + j] > c[j] else c[j]
         for j in range(half):
             d[j] = d[half + j] if d[half + j] < d[j] else d[j]
         columns = half
@@ -1655,7 +1588,11 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
     cdef Py_ssize_t i, found = 0
     cdef int32_t unsure = 0
     cdef double s, t, e, z
-    cdef bint few = state.few
+    cdef bint few = state.few and not state.quick
+    # Bits that the sum may have above the largest element.
+    cdef uint32_t growth = 1
+    while terms > <double>(<uint64_t>1 << growth) and growth < 62:
+        growth += 1
     # The second part of a pair is rounded too, at most twice an addition to the pair. That
     # counts beside the chains from some 10^9 terms on.
     cdef double factor = (CHAIN_ERROR + 4 * (ROUND_OFF * terms) * (ROUND_OFF * terms)) * terms
@@ -1670,7 +1607,7 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
             b[i] = b[i * step]
             c[i] = c[i * step]
             d[i] = d[i * step]
-    if narrow_t is half_t:
+    if narrow_t is half_t and not state.quick:
         for i in range(count):
             unsure += 1 if b[i] != 0 or a[i] - a[i] != 0 else 0
         unsure += 1 if terms > MOST_HALVES else 0
@@ -1691,7 +1628,7 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
     # possible has no more than 53 bits above it, nothing was ever rounded.
     if few:
         for i in range(count):
-            unsure |= 1 if (c[i] >> 23) + 24 + 6 > ((d[i] + 1) >> 23) + 53 else 0
+            unsure |= 1 if (c[i] >> 23) + 24 + growth > ((d[i] + 1) >> 23) + 53 else 0
             unsure |= 1 if a[i] - a[i] != 0 else 0
         if not unsure:
             for i in range(count):
@@ -1700,10 +1637,12 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
             return 0
         unsure = 0
     for i in range(count):
-        e = factor * <double>rk_float(c[i] if c[i] < 0x7f800000 else 0x7f800000)
+        # Slack is summed in float32, and the sums in double round too: 2^-24, a little more.
+        e = SLACK if state.quick else factor
+        e = e * <double>rk_float(c[i] if c[i] < 0x7f800000 else 0x7f800000)
         error[i] = e
         if few:
-            error[i] = 0 if (c[i] >> 23) + 24 + 6 <= ((d[i] + 1) >> 23) + 53 else e
+            error[i] = 0 if (c[i] >> 23) + 24 + growth <= ((d[i] + 1) >> 23) + 53 else e
     for i in range(count):
         s = a[i] + b[i]
         t = b[i] - (s - a[i])
@@ -1718,7 +1657,12 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
         unsure += 1 if a[i] - a[i] != 0 else 0
     if unsure:
         for i in range(count):
-            if isnan(a[i]):
+            if state.quick:
+                # Four that are not finite may come from an overflow in float32.
+                if differ[narrow_t](low[i], high[i]) or a[i] - a[i] != 0:
+                    suspects[found] = i
+                    found += 1
+            elif isnan(a[i]):
                 # The payload depends on how the compiler ordered the operands of a sum.
                 low[i] = rounded[narrow_t](rk_double(<uint64_t>0x7ff8000000000000ULL), kind)
             elif not isfinite(a[i]):
@@ -1756,111 +1700,53 @@ cdef inline void wide_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
         c[i] = 0
 
 
-cdef inline void wide_block(const char* data, Py_ssize_t size, double* lane, double* rest,
-                            int64_t* peak, const bint exact) noexcept nogil:
-    cdef const double[::1] v = None
-    cdef const uint64_t[::1] w = None
-    cdef double x, s, z, one = rk_one
-    cdef int64_t m
-    cdef Py_ssize_t k, n, blocks = size // 16
-    bind1(data, size, 8, v)
-    bind1(data, size, 8, w)
-    for n in range(blocks):
-        RK_PREFETCH(data + n * 128 + AHEAD)
-        RK_PREFETCH(data + n * 128 + AHEAD + 64)
-        for k in range(16):
-            x = v[n * 16 + k]
-            s = lane[k] + x
-            z = RK_SUB(s, one, lane[k])
-            rest[k] += RK_SUB(lane[k], one, RK_SUB(s, one, z)) + RK_SUB(x, one, z)
-            lane[k] = s
-        if exact:
-            for k in range(16):
-                m = w[n * 16 + k] & <uint64_t>0x7fffffffffffffffULL
-                peak[k] = m if m > peak[k] else peak[k]
-    for k in range(size - blocks * 16):
-        x = v[blocks * 16 + k]
-        s = lane[k] + x
-        z = s - lane[k]
-        rest[k] += (lane[k] - (s - z)) + (x - z)
-        lane[k] = s
-        if exact:
-            m = w[blocks * 16 + k] & <uint64_t>0x7fffffffffffffffULL
-            peak[k] = m if m > peak[k] else peak[k]
-
-
-cdef inline void halve_pairs(double* a, double* b, Py_ssize_t half) noexcept nogil:
-    cdef double x, s, z
-    cdef Py_ssize_t k
-    for k in range(half):
-        x = a[half + k]
-        s = a[k] + x
-        z = s - a[k]
-        b[k] += ((a[k] - (s - z)) + (x - z)) + b[half + k]
-        a[k] = s
-
-
-cdef inline void enter_pairs(double* a, double* b, double* lane, double* rest) noexcept nogil:
-    """Fold 16 pairs into one, and begin anew."""
-    cdef Py_ssize_t k
-    halve_pairs(lane, rest, 8)
-    halve_pairs(lane, rest, 4)
-    halve_pairs(lane, rest, 2)
-    halve_pairs(lane, rest, 1)
-    enter(a, b, lane[0])
-    b[0] += rest[0]
-    for k in range(16):
-        lane[k] = -0.0
-        rest[k] = 0
-
-
 cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                               Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                               state_t* state, const bint exact) noexcept nogil:
     cdef double* a = <double*>state.a
     cdef double* b = <double*>state.b
     cdef uint64_t* c = <uint64_t*>state.c
-    cdef double lane[16]
-    cdef double rest[16]
-    cdef int64_t peak[16]
-    cdef Py_ssize_t i, o, k, start, size, since, block = run
-    cdef const char* p
+    cdef const double* x
+    cdef double sums[16]
+    cdef double rests[16]
+    cdef double s, z
     cdef uint64_t m
+    cdef Py_ssize_t i, o, k, start, size, count, most = run
     if state.fresh:
         wide_init(0, kept, state, NULL, 0)
         state.fresh = False
-    if exact and run > 4096:
-        block = 4096            # the proof wants short chains
-    for i in range(kept):
-        if run < 16:
+    if run < 16:
+        for i in range(kept):
             for o in range(outer):
-                p = data + i * kept_stride + o * outer_stride
+                x = <const double*>(data + i * kept_stride + o * outer_stride)
                 for k in range(run):
-                    enter(&a[i], &b[i], (<const double*>p)[k])
+                    enter(&a[i], &b[i], x[k])
                     if exact:
-                        m = (<const uint64_t*>p)[k] & <uint64_t>0x7fffffffffffffffULL
+                        m = (<const uint64_t*>x)[k] & <uint64_t>0x7fffffffffffffffULL
                         c[i] = m if m > c[i] else c[i]
-            continue
-        since = 0
-        for k in range(16):
-            lane[k] = -0.0
-            rest[k] = 0
-            peak[k] = 0
+        return
+    if exact and run > 4096:
+        most = 4096             # the proof wants short chains
+    for i in range(0, kept, 16):
+        count = kept - i if kept - i < 16 else 16
+        a = <double*>state.a + i
+        b = <double*>state.b + i
+        c = <uint64_t*>state.c + i
         for o in range(outer):
-            p = data + i * kept_stride + o * outer_stride
             start = 0
             while start < run:
-                size = run - start if run - start < block else block
-                if exact and since + size > 4096:
-                    enter_pairs(&a[i], &b[i], lane, rest)
-                    since = 0
-                since += size
-                wide_block(p + start * 8, size, lane, rest, peak, exact)
+                size = run - start if run - start < most else most
+                rk_double_runs(data + i * kept_stride + o * outer_stride + start * 8, count,
+                               kept_stride, size, sums, rests, <double*>&m, exact)
                 start += size
-        enter_pairs(&a[i], &b[i], lane, rest)
-        if exact:
-            for k in range(16):
-                c[i] = <uint64_t>peak[k] if <uint64_t>peak[k] > c[i] else c[i]
+                for k in range(count):
+                    s = a[k] + sums[k]
+                    z = s - a[k]
+                    b[k] += ((a[k] - (s - z)) + (sums[k] - z)) + rests[k]
+                    a[k] = s
+                if exact:
+                    for k in range(count):
+                        c[k] = m if m > c[k] else c[k]
 
 
 cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
@@ -2086,6 +1972,8 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.size_b = b
     k.size_c = c
     k.size_d = d
+    k.quick_terms = 0
+    k.long_run = 8192
 
 
 cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
@@ -2120,6 +2008,9 @@ cdef void use_real(kernels_t* k, const real_t* kind, order_t order) noexcept:
 
 cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
     set_sizes(k, 1024, 8, 8, 4, 4)
+    # Beyond, normal numbers are as often summed twice: their sum grows slower than its bound.
+    k.quick_terms = 1 << 17 if narrow_t is half_t else 1 << 30 if narrow_t is brain_t else 0
+    k.long_run = 512
     k.init = narrow_init
     k.runs = <runs_t>narrow_runs[narrow_t]
     k.short_runs = <runs_t>narrow_short[narrow_t]
@@ -2130,6 +2021,7 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
 
 cdef void use_wide(kernels_t* k) noexcept:
     set_sizes(k, 1024, 8, 8, 8, 0)
+    k.long_run = 512
     k.init = wide_init
     k.runs = wide_runs
     k.short_runs = wide_short

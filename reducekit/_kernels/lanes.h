@@ -1,0 +1,516 @@
+/* Sums whose lanes stay in registers.
+
+   The kernels are written in Cython, as loops over small arrays of lanes that compilers
+   turn into vectors. The loops here are those where that is not enough: sums of floats
+   that keep two or three things for each lane at once. They are written with vectors of 64
+   bytes, which a compiler splits where registers are shorter, so the order of every addition,
+   and with it every bit, is the same at each CPU level. A compiler without such vectors
+   takes the structs below: the same code, lane by lane. */
+#ifndef RK_LANES_H
+#define RK_LANES_H
+
+#include "bits.h"
+
+#if (defined(__GNUC__) || defined(__clang__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+
+#define V_CODE static inline __attribute__((always_inline, unused))
+
+typedef double v_doubles __attribute__((vector_size(64)));
+typedef float v_floats __attribute__((vector_size(64)));
+typedef uint32_t v_words __attribute__((vector_size(64)));
+typedef uint16_t v_shorts __attribute__((vector_size(64)));
+typedef float v_half_floats __attribute__((vector_size(32)));
+
+V_CODE v_doubles d_load(const double *p) { v_doubles v; memcpy(&v, p, 64); return v; }
+V_CODE v_floats f_load(const float *p) { v_floats v; memcpy(&v, p, 64); return v; }
+V_CODE v_shorts h_load(const uint16_t *p) { v_shorts v; memcpy(&v, p, 64); return v; }
+V_CODE void d_store(double *p, v_doubles v) { memcpy(p, &v, 64); }
+V_CODE void f_store(float *p, v_floats v) { memcpy(p, &v, 64); }
+V_CODE void h_store(uint16_t *p, v_shorts v) { memcpy(p, &v, 64); }
+V_CODE v_doubles d_all(double x) { return (v_doubles){x, x, x, x, x, x, x, x}; }
+V_CODE v_floats f_all(float x) {
+    return (v_floats){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
+}
+V_CODE v_doubles d_add(v_doubles x, v_doubles y) { return x + y; }
+V_CODE v_doubles d_sub(v_doubles x, v_doubles y) { return x - y; }
+V_CODE v_floats f_add(v_floats x, v_floats y) { return x + y; }
+V_CODE v_floats f_sub(v_floats x, v_floats y) { return x - y; }
+V_CODE v_floats f_abs(v_floats x) { return (v_floats)((v_words)x & 0x7fffffffu); }
+V_CODE v_doubles d_abs(v_doubles x) {
+    typedef uint64_t v_longs __attribute__((vector_size(64)));
+    return (v_doubles)((v_longs)x & 0x7fffffffffffffffull);
+}
+V_CODE v_shorts h_and(v_shorts x, v_shorts y) { return x & y; }
+/* Elements before `first` become -0.0, the neutral element of a sum. */
+V_CODE v_doubles d_from(v_doubles x, int first) {
+    typedef uint64_t v_longs __attribute__((vector_size(64)));
+    v_longs at = {0, 1, 2, 3, 4, 5, 6, 7}, in = (v_longs)(at >= (uint64_t)first);
+    return (v_doubles)(((v_longs)x & in) | (~in & 0x8000000000000000ull));
+}
+V_CODE v_floats f_from(v_floats x, int first) {
+    v_words at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    v_words in = (v_words)(at >= (uint32_t)first);
+    return (v_floats)(((v_words)x & in) | (~in & 0x80000000u));
+}
+V_CODE v_shorts h_from(v_shorts x, int first) {
+    v_shorts at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+    v_shorts in = (v_shorts)(at >= (uint16_t)first);
+    return (x & in) | (~in & 0x8000);
+}
+/* Elements 0, 2, 4 ... and 1, 3, 5 ... of 32 bfloat16: a float32 is its bfloat16 and zeros. */
+V_CODE v_floats f_even_brains(v_shorts v) { return (v_floats)((v_words)v << 16); }
+V_CODE v_floats f_odd_brains(v_shorts v) { return (v_floats)((v_words)v & 0xffff0000u); }
+
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+V_CODE v_doubles d_floats(const float *p) {
+    return (v_doubles)_mm512_cvtps_pd(_mm256_loadu_ps(p));
+}
+V_CODE v_doubles d_low(v_floats v) {
+    return (v_doubles)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));
+}
+V_CODE v_doubles d_high(v_floats v) {
+    return (v_doubles)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)v, 1));
+}
+V_CODE v_floats f_max(v_floats x, v_floats y) {
+    return (v_floats)_mm512_max_ps((__m512)x, (__m512)y);
+}
+V_CODE v_doubles d_max(v_doubles x, v_doubles y) {
+    return (v_doubles)_mm512_max_pd((__m512d)x, (__m512d)y);
+}
+V_CODE v_floats f_halves(const uint16_t *p) {
+    return (v_floats)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+}
+V_CODE v_floats f_low_halves(v_shorts v) {
+    return (v_floats)_mm512_cvtph_ps(_mm512_castsi512_si256((__m512i)v));
+}
+V_CODE v_floats f_high_halves(v_shorts v) {
+    return (v_floats)_mm512_cvtph_ps(_mm512_extracti64x4_epi64((__m512i)v, 1));
+}
+V_CODE v_doubles d_plus(v_doubles x, v_doubles one, v_doubles y) {
+    return (v_doubles)_mm512_fmadd_pd((__m512d)y, (__m512d)one, (__m512d)x);
+}
+V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) {
+    return (v_doubles)_mm512_fnmadd_pd((__m512d)y, (__m512d)one, (__m512d)x);
+}
+V_CODE v_floats f_plus(v_floats x, v_floats one, v_floats y) {
+    return (v_floats)_mm512_fmadd_ps((__m512)y, (__m512)one, (__m512)x);
+}
+V_CODE v_floats f_minus(v_floats x, v_floats one, v_floats y) {
+    return (v_floats)_mm512_fnmadd_ps((__m512)y, (__m512)one, (__m512)x);
+}
+#else
+V_CODE v_doubles d_floats(const float *p) {
+    v_half_floats v;
+    memcpy(&v, p, 32);
+    return __builtin_convertvector(v, v_doubles);
+}
+V_CODE v_doubles d_low(v_floats v) {
+    union { v_floats all; v_half_floats half[2]; } u = {v};
+    return __builtin_convertvector(u.half[0], v_doubles);
+}
+V_CODE v_doubles d_high(v_floats v) {
+    union { v_floats all; v_half_floats half[2]; } u = {v};
+    return __builtin_convertvector(u.half[1], v_doubles);
+}
+/* y where either is NaN, as the instruction does it. */
+V_CODE v_floats f_max(v_floats x, v_floats y) {
+    v_words more = (v_words)(x > y);
+    return (v_floats)(((v_words)x & more) | ((v_words)y & ~more));
+}
+V_CODE v_doubles d_max(v_doubles x, v_doubles y) {
+    typedef uint64_t v_longs __attribute__((vector_size(64)));
+    v_longs more = (v_longs)(x > y);
+    return (v_doubles)(((v_longs)x & more) | ((v_longs)y & ~more));
+}
+V_CODE v_floats f_halves(const uint16_t *p) {
+    float to[16];
+    rk_halves_to_floats(p, to, 16);
+    return f_load(to);
+}
+V_CODE v_floats f_low_halves(v_shorts v) {
+    uint16_t from[32];
+    memcpy(from, &v, 64);
+    return f_halves(from);
+}
+V_CODE v_floats f_high_halves(v_shorts v) {
+    uint16_t from[32];
+    memcpy(from, &v, 64);
+    return f_halves(from + 16);
+}
+V_CODE v_doubles d_plus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return x + y; }
+V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return x - y; }
+V_CODE v_floats f_plus(v_floats x, v_floats one, v_floats y) { (void)one; return x + y; }
+V_CODE v_floats f_minus(v_floats x, v_floats one, v_floats y) { (void)one; return x - y; }
+#endif
+
+#else   /* a compiler without vectors of its own */
+
+#define V_CODE static inline
+#define V_EACH(type, count, expression) \
+    { type r; int k; for (k = 0; k < count; k++) r.at[k] = (expression); return r; }
+
+typedef struct { double at[8]; } v_doubles;
+typedef struct { float at[16]; } v_floats;
+typedef struct { uint16_t at[32]; } v_shorts;
+
+V_CODE v_doubles d_load(const double *p) { v_doubles v; memcpy(&v, p, 64); return v; }
+V_CODE v_floats f_load(const float *p) { v_floats v; memcpy(&v, p, 64); return v; }
+V_CODE v_shorts h_load(const uint16_t *p) { v_shorts v; memcpy(&v, p, 64); return v; }
+V_CODE void d_store(double *p, v_doubles v) { memcpy(p, &v, 64); }
+V_CODE void f_store(float *p, v_floats v) { memcpy(p, &v, 64); }
+V_CODE void h_store(uint16_t *p, v_shorts v) { memcpy(p, &v, 64); }
+V_CODE v_doubles d_floats(const float *p) V_EACH(v_doubles, 8, (double)p[k])
+V_CODE v_doubles d_all(double x) V_EACH(v_doubles, 8, x)
+V_CODE v_floats f_all(float x) V_EACH(v_floats, 16, x)
+V_CODE v_doubles d_add(v_doubles x, v_doubles y) V_EACH(v_doubles, 8, x.at[k] + y.at[k])
+V_CODE v_doubles d_sub(v_doubles x, v_doubles y) V_EACH(v_doubles, 8, x.at[k] - y.at[k])
+V_CODE v_floats f_add(v_floats x, v_floats y) V_EACH(v_floats, 16, x.at[k] + y.at[k])
+V_CODE v_floats f_sub(v_floats x, v_floats y) V_EACH(v_floats, 16, x.at[k] - y.at[k])
+V_CODE v_floats f_abs(v_floats x)
+    V_EACH(v_floats, 16, rk_float(rk_bits32(x.at[k]) & 0x7fffffffu))
+V_CODE v_doubles d_abs(v_doubles x)
+    V_EACH(v_doubles, 8, rk_double(rk_bits64(x.at[k]) & 0x7fffffffffffffffull))
+V_CODE v_shorts h_and(v_shorts x, v_shorts y)
+    V_EACH(v_shorts, 32, (uint16_t)(x.at[k] & y.at[k]))
+V_CODE v_doubles d_from(v_doubles x, int first) V_EACH(v_doubles, 8, k < first ? -0.0 : x.at[k])
+V_CODE v_floats f_from(v_floats x, int first) V_EACH(v_floats, 16, k < first ? -0.0f : x.at[k])
+V_CODE v_shorts h_from(v_shorts x, int first) V_EACH(v_shorts, 32, k < first ? 0x8000 : x.at[k])
+V_CODE v_floats f_even_brains(v_shorts v) V_EACH(v_floats, 16, rk_brain_to_float(v.at[2 * k]))
+V_CODE v_floats f_odd_brains(v_shorts v)
+    V_EACH(v_floats, 16, rk_brain_to_float(v.at[2 * k + 1]))
+V_CODE v_doubles d_low(v_floats v) V_EACH(v_doubles, 8, (double)v.at[k])
+V_CODE v_doubles d_high(v_floats v) V_EACH(v_doubles, 8, (double)v.at[k + 8])
+V_CODE v_floats f_max(v_floats x, v_floats y)
+    V_EACH(v_floats, 16, x.at[k] > y.at[k] ? x.at[k] : y.at[k])
+V_CODE v_doubles d_max(v_doubles x, v_doubles y)
+    V_EACH(v_doubles, 8, x.at[k] > y.at[k] ? x.at[k] : y.at[k])
+V_CODE v_floats f_halves(const uint16_t *p) V_EACH(v_floats, 16, rk_half_to_float(p[k]))
+V_CODE v_floats f_low_halves(v_shorts v) V_EACH(v_floats, 16, rk_half_to_float(v.at[k]))
+V_CODE v_floats f_high_halves(v_shorts v) V_EACH(v_floats, 16, rk_half_to_float(v.at[k + 16]))
+V_CODE v_doubles d_plus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return d_add(x, y); }
+V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return d_sub(x, y); }
+V_CODE v_floats f_plus(v_floats x, v_floats one, v_floats y) { (void)one; return f_add(x, y); }
+V_CODE v_floats f_minus(v_floats x, v_floats one, v_floats y) { (void)one; return f_sub(x, y); }
+
+#endif
+
+/* Lanes become one: halves onto each other, so that every level adds in the same order. */
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define V_SHUFFLE
+#endif
+#endif
+#ifdef V_SHUFFLE
+V_CODE double d_sum(v_doubles v) {
+    typedef double v_four __attribute__((vector_size(32)));
+    typedef double v_two __attribute__((vector_size(16)));
+    v_four x = __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    v_two y = __builtin_shufflevector(x, x, 0, 1) + __builtin_shufflevector(x, x, 2, 3);
+    return y[0] + y[1];
+}
+#else
+V_CODE double d_sum(v_doubles v) {
+    double x[8];
+    d_store(x, v);
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+#endif
+V_CODE float f_sum(v_floats v) { return (float)d_sum(d_add(d_low(v), d_high(v))); }
+V_CODE float f_top(v_floats v) {      /* of numbers that are not negative */
+    uint32_t x[16], top = 0;
+    int k;
+    memcpy(x, &v, 64);
+    for (k = 0; k < 16; k++) top = x[k] > top ? x[k] : top;
+    return rk_float(top);
+}
+V_CODE double d_top(v_doubles v) {
+    uint64_t x[8], top = 0;
+    int k;
+    memcpy(x, &v, 64);
+    for (k = 0; k < 8; k++) top = x[k] > top ? x[k] : top;
+    return rk_double(top);
+}
+
+/* The kernels below take `count` runs of `size` elements, at most RK_GROUP runs, each `stride`
+   bytes behind the one before. Each leaves the sums of a few lanes, and the lanes of all runs
+   are then folded together, neighbour onto neighbour: one by one, folding took longer than
+   adding up 256 elements.
+
+   What is left behind the last full block of a run is met by a block that ends with the run,
+   of which the elements that were met before are made neutral. A run shorter than a block
+   goes through a copy. */
+#define RK_GROUP 16
+
+V_CODE void rk_fold_doubles(const double *lanes, ptrdiff_t count, double *sums) {
+    double four[RK_GROUP * 4], two[RK_GROUP * 2];
+    ptrdiff_t i;
+    if (count == 1) {
+        *sums = d_sum(d_load(lanes));
+        return;
+    }
+    for (i = 0; i < count * 4; i++) four[i] = lanes[2 * i] + lanes[2 * i + 1];
+    for (i = 0; i < count * 2; i++) two[i] = four[2 * i] + four[2 * i + 1];
+    for (i = 0; i < count; i++) sums[i] = two[2 * i] + two[2 * i + 1];
+}
+/* Likewise pairs: the error of each addition goes to the rests. */
+V_CODE void rk_halve_pairs(const double *s, const double *r, ptrdiff_t count, double *to,
+                           double *rest) {
+    ptrdiff_t i;
+    for (i = 0; i < count; i++) {
+        double x = s[2 * i], y = s[2 * i + 1], t = x + y, z = t - x;
+        rest[i] = ((x - (t - z)) + (y - z)) + (r[2 * i] + r[2 * i + 1]);
+        to[i] = t;
+    }
+}
+
+/* ---------------------------------------------------------------- float64
+
+   x into the pair (s, r), without error: half of the six operations are given to the
+   multiply units (bits.h says why). */
+#define RK_ENTER(s, r, x) do { \
+        v_doubles x_ = (x), t_ = d_add(s, x_), z_ = d_minus(t_, one, s); \
+        v_doubles e_ = d_sub(s, d_minus(t_, one, z_)); \
+        r = d_plus(r, one, d_plus(e_, one, d_minus(x_, one, z_))); \
+        s = t_; \
+    } while (0)
+
+/* A pair for each run; with `peaks`, also the largest magnitude of all (an element that is NaN
+   leaves none, but shows in its sum). */
+V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t size,
+                           double *sums, double *rests, double *peak, const int peaks) {
+    v_doubles s, t, r, q, p = d_all(0), o = p, v, w, one = d_all(rk_one);
+    double lanes[RK_GROUP * 8], lost[RK_GROUP * 8], two[RK_GROUP * 4], more[RK_GROUP * 4], copy[16];
+    ptrdiff_t i, run;
+    for (run = 0; run < count; run++) {
+        const double *x = (const double *)(data + run * stride);
+        ptrdiff_t length = size;
+        if (size < 16) {
+            for (i = 0; i < 16; i++) copy[i] = -0.0;
+            memcpy(copy, x, (size_t)size * 8);
+            x = copy;
+            length = 16;
+        }
+        s = t = d_all(-0.0);
+        r = q = d_all(0);
+        for (i = 0; i + 16 <= length; i += 16) {
+            RK_PREFETCH((const char *)(x + i) + RK_AHEAD);
+            RK_PREFETCH((const char *)(x + i) + RK_AHEAD + 64);
+            v = d_load(x + i);
+            w = d_load(x + i + 8);
+            RK_ENTER(s, r, v);
+            RK_ENTER(t, q, w);
+            if (peaks) { p = d_max(d_abs(v), p); o = d_max(d_abs(w), o); }
+        }
+        if (i < length) {
+            int old = (int)(16 - (length - i));
+            w = d_from(d_load(x + length - 8), old > 8 ? old - 8 : 0);
+            RK_ENTER(t, q, w);
+            if (peaks) o = d_max(d_abs(w), o);
+            if (old < 8) {
+                v = d_from(d_load(x + length - 16), old);
+                RK_ENTER(s, r, v);
+                if (peaks) p = d_max(d_abs(v), p);
+            }
+        }
+        r = d_add(r, q);
+        RK_ENTER(s, r, t);
+        d_store(lanes + run * 8, s);
+        d_store(lost + run * 8, r);
+    }
+    rk_halve_pairs(lanes, lost, count * 4, two, more);
+    rk_halve_pairs(two, more, count * 2, lanes, lost);
+    rk_halve_pairs(lanes, lost, count, sums, rests);
+    if (peaks) *peak = d_top(d_max(p, o));
+}
+
+/* ---------------------------------------------------------------- float32, in double
+
+   Runs of at most 4096, and the largest magnitude of all. */
+V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t size,
+                          double *sums, float *peak) {
+    v_doubles a, b, c, d;
+    v_floats p = f_all(0), q = p, v, w;
+    double lanes[RK_GROUP * 8];
+    float copy[32];
+    ptrdiff_t i, run;
+    for (run = 0; run < count; run++) {
+        const float *x = (const float *)(data + run * stride);
+        ptrdiff_t length = size;
+        if (size < 32) {
+            for (i = 0; i < 32; i++) copy[i] = -0.0f;
+            memcpy(copy, x, (size_t)size * 4);
+            x = copy;
+            length = 32;
+        }
+        a = b = c = d = d_all(-0.0);
+        for (i = 0; i + 32 <= length; i += 32) {
+            const float *at = x + i;
+            RK_PREFETCH((const char *)at + RK_AHEAD);
+            RK_PREFETCH((const char *)at + RK_AHEAD + 64);
+            a = d_add(a, d_floats(at)); b = d_add(b, d_floats(at + 8));
+            c = d_add(c, d_floats(at + 16)); d = d_add(d, d_floats(at + 24));
+            p = f_max(f_abs(f_load(at)), p); q = f_max(f_abs(f_load(at + 16)), q);
+        }
+        if (i < length) {
+            int old = (int)(32 - (length - i));
+            w = f_from(f_load(x + length - 16), old > 16 ? old - 16 : 0);
+            c = d_add(c, d_low(w)); d = d_add(d, d_high(w));
+            q = f_max(f_abs(w), q);
+            if (old < 16) {
+                v = f_from(f_load(x + length - 32), old);
+                a = d_add(a, d_low(v)); b = d_add(b, d_high(v));
+                p = f_max(f_abs(v), p);
+            }
+        }
+        d_store(lanes + run * 8, d_add(d_add(a, c), d_add(b, d)));
+    }
+    rk_fold_doubles(lanes, count, sums);
+    *peak = f_top(f_max(p, q));
+}
+
+/* ---------------------------------------------------------------- float16, exactly
+
+   A float16 is a multiple of 2^-24 below 2^16: too wide for float32, not for two. The
+   upper part, a multiple of 2^-4, and the rest, below 2^-4, are split off exactly by an
+   addition and a subtraction of 1.5 * 2^19, whose last bit is 2^-4, and 16 of either kind add
+   up exactly: 2^20 at most in steps of 2^-4, and 1 in steps of 2^-24. Then they go to double.
+   An infinity leaves NaN in the rest; such outputs are looked at again. */
+#define RK_SPLIT(v, upper, lower, more, less) do { \
+        v_floats v_ = (v), h_ = f_minus(f_add(v_, magic), one, magic); \
+        upper = more(upper, h_); \
+        lower = less(lower, f_sub(v_, h_)); \
+    } while (0)
+#define RK_F_PLUS(x, y) f_plus(x, one, y)
+#define RK_SPLIT_BOTH(low, high) do { \
+        RK_SPLIT(low, u, l, RK_F_PLUS, f_add); \
+        RK_SPLIT(high, t, m, RK_F_PLUS, RK_F_PLUS); \
+    } while (0)
+#define RK_PARTS_TO_DOUBLE() do { \
+        a = d_add(a, d_add(d_low(u), d_low(l))); b = d_add(b, d_add(d_high(u), d_high(l))); \
+        c = d_add(c, d_add(d_low(t), d_low(m))); d = d_add(d, d_add(d_high(t), d_high(m))); \
+    } while (0)
+
+V_CODE double rk_zero_of(const uint16_t *x, ptrdiff_t size) {
+    ptrdiff_t i = 0;
+    while (i < size && x[i] == 0x8000) i++;
+    return i == size ? -0.0 : 0.0;
+}
+
+/* Runs of at most 4096. */
+V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t size,
+                         double *sums) {
+    v_doubles a, b, c, d;
+    v_floats one = f_all((float)rk_one), magic = f_all(786432.0f), u, l, t, m;
+    double lanes[RK_GROUP * 8];
+    uint16_t copy[32];
+    ptrdiff_t i, run, end;
+    for (run = 0; run < count; run++) {
+        const uint16_t *x = (const uint16_t *)(data + run * stride);
+        ptrdiff_t length = size;
+        if (size < 32) {
+            for (i = 0; i < 32; i++) copy[i] = 0x8000;
+            memcpy(copy, x, (size_t)size * 2);
+            x = copy;
+            length = 32;
+        }
+        a = b = c = d = d_all(-0.0);
+        for (i = 0; i + 32 <= length;) {
+            end = length - i < 512 ? length : i + 512;
+            u = l = t = m = f_all(-0.0f);
+            for (; i + 32 <= end; i += 32) {
+                RK_PREFETCH((const char *)(x + i) + RK_AHEAD);
+                RK_SPLIT_BOTH(f_halves(x + i), f_halves(x + i + 16));
+            }
+            RK_PARTS_TO_DOUBLE();
+        }
+        if (i < length) {
+            v_shorts rest = h_from(h_load(x + length - 32), (int)(32 - (length - i)));
+            u = l = t = m = f_all(-0.0f);
+            RK_SPLIT_BOTH(f_low_halves(rest), f_high_halves(rest));
+            RK_PARTS_TO_DOUBLE();
+        }
+        d_store(lanes + run * 8, d_add(d_add(a, c), d_add(b, d)));
+    }
+    rk_fold_doubles(lanes, count, sums);
+    for (run = 0; run < count; run++)       /* the splitting loses the sign of a zero */
+        if (sums[run] == 0) sums[run] = rk_zero_of((const uint16_t *)(data + run * stride), size);
+}
+
+/* ---------------------------------------------------------------- 16 bits, quickly
+
+   Eight elements are added in float32, rounded, before they go to double: a third of the
+   work, and most results stay certain, because a float32 has 13 or 16 bits more than
+   they. `slack` gathers what bounds the error: half a last bit, 2^-24, of the magnitudes of
+   the four sums of two, of the two sums of four, and of the last sum, which are no larger than
+   the four together: so three times 2^-24 of these. An overflow shows in it as infinity. */
+#define RK_FOUR(p, q, r, s, sum) do { \
+        v_floats one_ = f_add(p, q), two_ = f_add(r, s); \
+        sum = f_add(one_, two_); \
+        e = f_add(e, f_add(f_abs(one_), f_abs(two_))); \
+    } while (0)
+#define RK_EIGHT(j, k, l, m, low, high) do { \
+        RK_FOUR(low(j), high(j), low(k), high(k), v); \
+        RK_FOUR(low(l), high(l), low(m), high(m), w); \
+        v = f_add(v, w); \
+        a = d_add(a, d_low(v)); \
+        b = d_add(b, d_high(v)); \
+    } while (0)
+#define RK_LOW_OF(p) f_halves(p)
+#define RK_HIGH_OF(p) f_halves((p) + 16)
+
+/* Runs of at most 16384. */
+V_CODE void rk_quick_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t size,
+                          double *sums, float *slack, const int brain) {
+    v_doubles a, b;
+    v_floats e, v, w;
+    double lanes[RK_GROUP * 8];
+    float errors[RK_GROUP * 16], eight[RK_GROUP * 8];
+    uint16_t copy[128];
+    ptrdiff_t i, run;
+    for (run = 0; run < count; run++) {
+        const uint16_t *x = (const uint16_t *)(data + run * stride);
+        ptrdiff_t length = size;
+        if (size < 128) {
+            for (i = 0; i < 128; i++) copy[i] = 0x8000;
+            memcpy(copy, x, (size_t)size * 2);
+            x = copy;
+            length = 128;
+        }
+        a = b = d_all(-0.0);
+        e = f_all(0);
+        for (i = 0; i + 128 <= length; i += 128) {
+            const uint16_t *at = x + i;
+            RK_PREFETCH((const char *)at + RK_AHEAD);
+            RK_PREFETCH((const char *)at + RK_AHEAD + 64);
+            RK_PREFETCH((const char *)at + RK_AHEAD + 128);
+            RK_PREFETCH((const char *)at + RK_AHEAD + 192);
+            if (brain) {
+                v_shorts j = h_load(at), k = h_load(at + 32);
+                v_shorts l = h_load(at + 64), m = h_load(at + 96);
+                RK_EIGHT(j, k, l, m, f_even_brains, f_odd_brains);
+            } else {
+                RK_EIGHT(at, at + 32, at + 64, at + 96, RK_LOW_OF, RK_HIGH_OF);
+            }
+        }
+        if (i < length) {
+            const uint16_t *at = x + length - 128;
+            int old = (int)(128 - (length - i));
+            v_shorts j = h_from(h_load(at), old);
+            v_shorts k = h_from(h_load(at + 32), old > 32 ? old - 32 : 0);
+            v_shorts l = h_from(h_load(at + 64), old > 64 ? old - 64 : 0);
+            v_shorts m = h_from(h_load(at + 96), old > 96 ? old - 96 : 0);
+            if (brain) RK_EIGHT(j, k, l, m, f_even_brains, f_odd_brains);
+            else RK_EIGHT(j, k, l, m, f_low_halves, f_high_halves);
+        }
+        d_store(lanes + run * 8, d_add(a, b));
+        f_store(errors + run * 16, e);
+    }
+    rk_fold_doubles(lanes, count, sums);
+    for (i = 0; i < count * 8; i++) eight[i] = errors[2 * i] + errors[2 * i + 1];
+    for (i = 0; i < count * 4; i++) errors[i] = eight[2 * i] + eight[2 * i + 1];
+    for (i = 0; i < count * 2; i++) eight[i] = errors[2 * i] + errors[2 * i + 1];
+    for (i = 0; i < count; i++) slack[i] = 3 * (eight[2 * i] + eight[2 * i + 1]);
+}
+
+#endif
