@@ -51,7 +51,7 @@ cdef enum:
     FLOAT64 = 12
     BLOCK = 2048                # elements that are proved together, see _pairs
     PIECE = 65536               # elements copied at a time where they do not lie as they should
-    WIDE = 1024                 # outputs whose sums stay in the first cache
+    WIDE = 16384                # outputs whose sums stay in the second cache
     KEEP_GIL = 4096
 
 VERSION = 1
@@ -197,7 +197,7 @@ cdef int fold(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost
     corner = [slice(None)] * x.ndim
     corner[across] = corner[down[0]] = slice(0, 1)
     # Blocks of columns outside of everything, so that their sums stay in the cache.
-    for start in range(0, columns, WIDE):
+    for start in range(0, columns, 16384):
         corner[across] = slice(start, start + 1)
         for place in np.ndindex(*[x.shape[axis] for axis in others]):
             for axis, position in zip(others, place):
@@ -320,17 +320,29 @@ def partial_sums(cnp.ndarray x, tuple reduced):
     """
     if x.ndim == 0:
         return partial_sums(x.reshape(1), (0,)).reshape(-1)
+    cdef cnp.ndarray numbers
+    cdef double* parts
+    cdef Py_ssize_t outputs, i
+    cdef bint exact = True, short = True
     shape = tuple([1 if axis in reduced else size for axis, size in enumerate(np.shape(x))])
-    sums = np.zeros((2, *shape))
-    sums[0] = -0.0
-    lost = np.zeros(shape)
-    high, low = sums
+    numbers = np.zeros((3, *shape))
+    sums = numbers[:2]
+    high, low, lost = numbers
+    parts = <double*>cnp.PyArray_DATA(numbers)
+    outputs = cnp.PyArray_SIZE(numbers) // 3
+    for i in range(outputs):
+        parts[i] = -0.0
     fold(x, high, low, lost, reduced)
-
-    low[low == 0] = -0.0
-    wrong = ~(lost == 0)        # NaN is wrong too
-    if not wrong.any():
-        return sums if (low != 0).any() else sums[:1]
+    for i in range(outputs):
+        if parts[outputs + i] == 0:
+            parts[outputs + i] = -0.0
+        else:
+            short = False
+        if parts[2 * outputs + i] != 0:     # so is NaN
+            exact = False
+    if exact:
+        return sums[:1].copy() if short else sums
+    wrong = ~(lost == 0)
     if not np.isfinite(high).all():
         # What is not finite may be so by the order alone.
         special = special_sums(x, shape, reduced)

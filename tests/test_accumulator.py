@@ -174,6 +174,30 @@ def test_partial_sums_hold_every_bit(name, spread):
             assert not any(map(math.fsum, rest.T.tolist()))
 
 
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("rows", [1, 3, 64, 67])
+def test_rows_that_begin_anywhere_in_a_line(name, rows):
+    """Every width around lanes, lines and blocks, and every place of the first element."""
+    rng = np.random.default_rng(rows)
+    dtype = by_name(name).numpy_dtype
+    for width in [1, 5, 31, 32, 33, 64, 127, 128, 131, 136, 144, 175, 513, 544, 1100]:
+        for place in range(0, 64, 12):
+            line = (width + 31) // 32 * 32 if place % 8 else width
+            block = np.empty(64 * dtype.itemsize + rows * line * dtype.itemsize, np.uint8)
+            start = (place - block.ctypes.data) % 64 // dtype.itemsize * dtype.itemsize
+            x = block[start : start + rows * line * dtype.itemsize].view(dtype)
+            x = x.reshape(rows, line)[:, :width]
+            x[...] = rng.standard_normal((rows, width)).astype(np.float32)
+            x[rng.random((rows, width)) < 0.1] = 0
+            if place % 3:  # too far apart to be added plainly
+                x[0, ::7] *= dtype.type(2.0**-12)
+                x[-1, ::5] *= dtype.type(2.0**12)
+            parts = partial_sums(x, (0,))
+            assert parts.shape[1:] == (1, width)
+            rest = np.concatenate([parts[:, 0], -x.astype(np.float64)])
+            assert not any(map(math.fsum, rest.T.tolist())), (width, place)
+
+
 def test_partial_sums_of_a_partial_overflow():
     x = np.array([[1.7e308, 1.7e308, 1.0], [-1.7e308, -1.7e308, 2.0]])
     left, right = partial_sums(x[:1], (1,)), partial_sums(x[1:], (1,))

@@ -3,7 +3,7 @@
 
 from cpython.pycapsule cimport PyCapsule_New
 from libc.math cimport fabs
-from libc.stdint cimport uint16_t, uint32_t
+from libc.stdint cimport uint16_t, uint32_t, uintptr_t
 
 from .pairs cimport pairs_t
 
@@ -16,10 +16,19 @@ cdef extern from "../_kernels/bits.h":
     float rk_half_to_float(uint16_t) noexcept nogil
     float rk_brain_to_float(uint16_t) noexcept nogil
     void rk_halves_to_floats(const uint16_t*, float*, Py_ssize_t) noexcept nogil
+    void RK_PREFETCH(const void*) noexcept nogil
+    double RK_ADD(double, double, double) noexcept nogil
+    double RK_SUB(double, double, double) noexcept nogil
+    double rk_one
 
+# Sizes stand as plain numbers where they are steps of a range, since Cython makes a Python
+# loop of a range with a named step.
 cdef enum:
     # Elements that are proved together: doubles of them fit in the first cache.
     BLOCK = 2048
+    # How far ahead of a run memory is asked for, in bytes: the processor's own prefetch
+    # stops at each page.
+    AHEAD = 16384
 
 ctypedef fused narrow_t:
     half_t
@@ -55,6 +64,20 @@ cdef inline void enter(double x, double* high, double* low, double* lost) noexce
     low[0] = s
 
 
+cdef inline void enter_wide(double x, double one, double* high, double* low,
+                            double* lost) noexcept nogil:
+    """What `enter` does, with half of the additions for the multiply units."""
+    cdef double s, t, e
+    s = high[0] + x
+    t = RK_SUB(s, one, high[0])
+    e = RK_SUB(high[0], one, s - t) + (x - t)
+    high[0] = s
+    s = RK_ADD(low[0], one, e)
+    t = s - low[0]
+    lost[0] = RK_ADD(lost[0], one, fabs(RK_SUB(low[0], one, s - t) + RK_SUB(e, one, t)))
+    low[0] = s
+
+
 # Plain addition in double makes no error where all elements are multiples of 2^q and the
 # sum of their sizes stays below 2^(q + 53). Largest and smallest size but 0, taken as bits
 # beside the addition, show that for nearly all blocks of common data, in half the time of
@@ -84,6 +107,8 @@ cdef bint exact_block(const float* x, Py_ssize_t count, double* sum) noexcept no
         least[j] = <uint32_t>0xffffffff
     i = 0
     while i + 32 <= count:
+        RK_PREFETCH(<const char*>&x[i] + AHEAD)
+        RK_PREFETCH(<const char*>&x[i] + (AHEAD + 64))
         for j in range(32):
             size = rk_bits32(x[i + j]) & <uint32_t>0x7fffffff
             peak[j] = size if size > peak[j] else peak[j]
@@ -108,7 +133,7 @@ cdef void double_run(const char* data, Py_ssize_t count, double* sum) noexcept n
     cdef double h[32]
     cdef double l[32]
     cdef double d[32]
-    cdef double s, t, e
+    cdef double one = rk_one
     cdef Py_ssize_t i = 0, j
     if count >= 64:
         for j in range(32):
@@ -116,15 +141,10 @@ cdef void double_run(const char* data, Py_ssize_t count, double* sum) noexcept n
             l[j] = 0.0
             d[j] = 0.0
         while i + 32 <= count:
+            for j in range(4):
+                RK_PREFETCH(<const char*>&x[i] + AHEAD + j * 64)
             for j in range(32):
-                s = h[j] + x[i + j]
-                t = s - h[j]
-                e = (h[j] - (s - t)) + (x[i + j] - t)
-                h[j] = s
-                s = l[j] + e
-                t = s - l[j]
-                d[j] += fabs((l[j] - (s - t)) + (e - t))
-                l[j] = s
+                enter_wide(x[i + j], one, &h[j], &l[j], &d[j])
             i += 32
         for j in range(32):
             enter(h[j], &sum[0], &sum[1], &sum[2])
@@ -137,13 +157,22 @@ cdef void double_run(const char* data, Py_ssize_t count, double* sum) noexcept n
         i += 1
 
 
+cdef inline void to_floats(const narrow_t* x, float* y, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i, whole = 0
+    if narrow_t is half_t:
+        whole = count // 16 * 16
+        rk_halves_to_floats(<const uint16_t*>x, y, whole)
+    for i in range(whole, count):
+        y[i] = <float>widen[narrow_t](x[i])
+
+
 cdef inline void narrow_run(const char* data, Py_ssize_t count, double* sum,
                             const narrow_t* kind) noexcept nogil:
     cdef const narrow_t* x = <const narrow_t*>data
     cdef float single[BLOCK]
     cdef double wide[BLOCK]
     cdef const float* y
-    cdef Py_ssize_t start, size, i, whole
+    cdef Py_ssize_t start, size, i
     for start in range(0, count, 2048):
         size = count - start if count - start < BLOCK else BLOCK
         if size < 32:
@@ -153,12 +182,9 @@ cdef inline void narrow_run(const char* data, Py_ssize_t count, double* sum,
         if narrow_t is float:
             y = x + start
         else:
-            whole = 0
-            if narrow_t is half_t:
-                whole = size // 16 * 16
-                rk_halves_to_floats(<const uint16_t*>x + start, single, whole)
-            for i in range(whole, size):
-                single[i] = <float>widen[narrow_t](x[start + i])
+            for i in range(0, size, 32):
+                RK_PREFETCH(<const char*>&x[start + i] + AHEAD)
+            to_floats[narrow_t](x + start, single, size)
             y = single
         if not exact_block(y, size, sum):
             for i in range(size):
@@ -166,104 +192,264 @@ cdef inline void narrow_run(const char* data, Py_ssize_t count, double* sum,
             double_run(<const char*>wide, size, sum)
 
 
-cdef inline void pairs_of_rows(const char* data, Py_ssize_t width, Py_ssize_t count,
-                               Py_ssize_t row_stride, double* high, double* low, double* lost,
-                               const item_t* kind) noexcept nogil:
-    """Add the rows to at most 32 sums, with the sums in registers."""
-    cdef const item_t* x = <const item_t*>data
-    cdef double h[32]
-    cdef double l[32]
-    cdef double d[32]
-    cdef double s, t, e, y
-    cdef Py_ssize_t r, j
-    if width < 32:
-        for r in range(count):
-            for j in range(width):
-                enter(widen[item_t](x[j]), &high[j], &low[j], &lost[j])
-            x = <const item_t*>(<const char*>x + row_stride)
+# Design. Rows are read four at a time, in blocks of 512 columns, while the next four are
+# asked for: the processor's own prefetch stops at each page, and many rows at once are
+# more streams than it follows. Their sums stay in the first cache for 64 rows before they
+# meet those of the caller. NumPy's arrays begin within a line of memory, and reading across
+# lines costs a third, so that blocks begin at the first line; the columns before it and the
+# last that fill no block are put together, with -0.0, which changes no sum, in between.
+cdef inline Py_ssize_t columns_before_a_line(const char* x, Py_ssize_t columns,
+                                             Py_ssize_t row_stride,
+                                             Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t head = <Py_ssize_t>(-<uintptr_t>x & 63) // size
+    if columns < 128 or row_stride % 64 or head + (columns - head) % 32 > 32:
+        return 0
+    return head
+
+
+cdef inline void edges(const item_t* row, Py_ssize_t columns, Py_ssize_t head, Py_ssize_t tail,
+                       item_t* copied) noexcept nogil:
+    """The first and the last columns of a row, together at most 32."""
+    cdef Py_ssize_t j, rest = 32 - tail
+    cdef const item_t* end = row + columns - 32
+    cdef item_t nothing
+    if item_t is half_t or item_t is brain_t:
+        nothing = 0x8000
+    else:
+        nothing = -0.0
+    if columns >= 32:
+        for j in range(32):
+            copied[j] = row[j] if j < head else end[j] if j >= rest else nothing
         return
     for j in range(32):
-        h[j] = high[j]
-        l[j] = low[j]
-        d[j] = lost[j]
-    for r in range(count):
-        for j in range(32):
-            y = widen[item_t](x[j])
-            s = h[j] + y
-            t = s - h[j]
-            e = (h[j] - (s - t)) + (y - t)
-            h[j] = s
-            s = l[j] + e
-            t = s - l[j]
-            d[j] += fabs((l[j] - (s - t)) + (e - t))
-            l[j] = s
-        x = <const item_t*>(<const char*>x + row_stride)
+        copied[j] = nothing
+    for j in range(tail):
+        copied[rest + j] = row[j]
+
+
+cdef inline void ask_for_rows(const char* x, Py_ssize_t row_stride) noexcept nogil:
+    """Ask for 128 bytes of each of four rows."""
+    cdef Py_ssize_t r
+    for r in range(4):
+        RK_PREFETCH(x + r * row_stride)
+        RK_PREFETCH(x + r * row_stride + 64)
+
+
+cdef inline Py_ssize_t next_rows(Py_ssize_t row_stride, Py_ssize_t r, Py_ssize_t group,
+                                 Py_ssize_t across, Py_ssize_t back) noexcept nogil:
+    """How far the rows are that are read next: below, in the next block, or in the first."""
+    if r + 4 < group:
+        return 4 * row_stride
+    return across - r * row_stride if across else (group - r) * row_stride - back
+
+
+cdef inline void pairs_of_rows(const char* data, Py_ssize_t row_stride, double* high, double* low,
+                               double* lost) noexcept nogil:
+    """Add four rows of 32 float64 to pairs."""
+    cdef const double* a = <const double*>data
+    cdef const double* b = <const double*>(data + row_stride)
+    cdef const double* c = <const double*>(data + 2 * row_stride)
+    cdef const double* d = <const double*>(data + 3 * row_stride)
+    cdef double one = rk_one
+    cdef double x, y, z
+    cdef Py_ssize_t j
     for j in range(32):
-        high[j] = h[j]
-        low[j] = l[j]
-        lost[j] = d[j]
+        x = high[j]
+        y = low[j]
+        z = lost[j]
+        enter_wide(a[j], one, &x, &y, &z)
+        enter_wide(b[j], one, &x, &y, &z)
+        enter_wide(c[j], one, &x, &y, &z)
+        enter_wide(d[j], one, &x, &y, &z)
+        high[j] = x
+        low[j] = y
+        lost[j] = z
 
 
-cdef inline bint exact_rows(const char* data, Py_ssize_t count, Py_ssize_t row_stride,
-                            double* high, double* low, double* lost,
-                            const narrow_t* kind) noexcept nogil:
-    """Add at most 16 rows to 32 sums if plain addition in double makes no error."""
-    cdef const narrow_t* x = <const narrow_t*>data
-    cdef double h[32]
-    cdef uint32_t peak[32]
-    cdef uint32_t least[32]
-    cdef uint32_t size
-    cdef float y
-    cdef double s, t, e
+cdef void double_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
+                      Py_ssize_t row_stride, double* high, double* low,
+                      double* lost) noexcept nogil:
+    # Sums in arrays of its own, which the compiler knows not to overlap the rows.
+    cdef double h[512]
+    cdef double l[512]
+    cdef double t[512]
+    cdef double copied[32]
+    cdef double one = rk_one
+    cdef Py_ssize_t head = columns_before_a_line(data, columns, row_stride, 8)
+    cdef Py_ssize_t tail = (columns - head) % 32
+    cdef Py_ssize_t last = columns - tail, rest = 32 - tail
+    cdef Py_ssize_t first, group, start, width, ahead, r, i, j
+    cdef const double* y
+    cdef const char* x
+    for first in range(0, count, 64):
+        group = count - first if count - first < 64 else 64
+        start = head
+        while start < last:
+            width = last - start if last - start < 512 else 512
+            for j in range(width):
+                h[j] = high[start + j]
+                l[j] = low[start + j]
+                t[j] = lost[start + j]
+            for r in range(0, group - 3, 4):
+                ahead = next_rows(row_stride, r, group,
+                                  width * 8 if start + width < last else 0, (start - head) * 8)
+                for i in range(0, width, 32):
+                    x = data + (first + r) * row_stride + (start + i) * 8
+                    ask_for_rows(x + ahead, row_stride)
+                    ask_for_rows(x + ahead + 128, row_stride)
+                    pairs_of_rows(x, row_stride, h + i, l + i, t + i)
+            for r in range(group // 4 * 4, group):
+                y = <const double*>(data + (first + r) * row_stride) + start
+                for j in range(width):
+                    enter_wide(y[j], one, &h[j], &l[j], &t[j])
+            for j in range(width):
+                high[start + j] = h[j]
+                low[start + j] = l[j]
+                lost[start + j] = t[j]
+            start += width
+        if head + tail == 0:
+            continue
+        for j in range(32):
+            h[j] = -0.0
+            l[j] = t[j] = 0.0
+        for j in range(head):
+            h[j] = high[j]
+            l[j] = low[j]
+            t[j] = lost[j]
+        for j in range(tail):
+            h[rest + j] = high[last + j]
+            l[rest + j] = low[last + j]
+            t[rest + j] = lost[last + j]
+        for r in range(group):
+            y = <const double*>(data + (first + r) * row_stride)
+            edges[double](y, columns, head, tail, copied)
+            for j in range(32):
+                enter_wide(copied[j], one, &h[j], &l[j], &t[j])
+        for j in range(head):
+            high[j] = h[j]
+            low[j] = l[j]
+            lost[j] = t[j]
+        for j in range(tail):
+            high[last + j] = h[rest + j]
+            low[last + j] = l[rest + j]
+            lost[last + j] = t[rest + j]
+
+
+cdef inline void take(float y, double* sum, uint32_t* peak, uint32_t* least) noexcept nogil:
+    """Add to a plain sum, with what shows whether it is exact."""
+    cdef uint32_t size = rk_bits32(y) & <uint32_t>0x7fffffff
+    peak[0] = size if size > peak[0] else peak[0]
+    least[0] = size - 1 if size - 1 < least[0] else least[0]
+    sum[0] += y
+
+
+cdef inline void plain_rows(const char* data, Py_ssize_t row_stride, double* sum, uint32_t* peak,
+                            uint32_t* least) noexcept nogil:
+    """Add four rows of 32 float32 to plain sums."""
+    cdef const float* a = <const float*>data
+    cdef const float* b = <const float*>(data + row_stride)
+    cdef const float* c = <const float*>(data + 2 * row_stride)
+    cdef const float* d = <const float*>(data + 3 * row_stride)
+    cdef double s
+    cdef uint32_t p, q
+    cdef Py_ssize_t j
+    for j in range(32):
+        s = sum[j]
+        p = peak[j]
+        q = least[j]
+        take(a[j], &s, &p, &q)
+        take(b[j], &s, &p, &q)
+        take(c[j], &s, &p, &q)
+        take(d[j], &s, &p, &q)
+        sum[j] = s
+        peak[j] = p
+        least[j] = q
+
+
+cdef inline void enter_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
+                            Py_ssize_t row_stride, const double* sum, bint exact, double* high,
+                            double* low, double* lost, const narrow_t* kind) noexcept nogil:
+    """Add the plain sums of at most 64 rows of 32, or the rows where these are not exact."""
+    cdef double wide[2048]
     cdef Py_ssize_t r, j
-    for j in range(32):
-        h[j] = -0.0
-        peak[j] = 0
-        least[j] = <uint32_t>0xffffffff
+    if exact:
+        for j in range(columns):
+            enter(sum[j], &high[j], &low[j], &lost[j])
+        return
     for r in range(count):
-        for j in range(32):
-            if narrow_t is half_t:
-                # Multiples of 2^-24 below 2^16: no sum of so few has an error.
-                h[j] += rk_half_to_float(x[j])
-            else:
-                y = rk_brain_to_float(x[j]) if narrow_t is brain_t else x[j]
-                size = rk_bits32(y) & <uint32_t>0x7fffffff
-                peak[j] = size if size > peak[j] else peak[j]
-                least[j] = size - 1 if size - 1 < least[j] else least[j]
-                h[j] += y
-        x = <const narrow_t*>(<const char*>x + row_stride)
-    if narrow_t is not half_t:
-        if not no_error(peak, least, 4):
-            return False
-    for j in range(32):
-        s = high[j] + h[j]
-        t = s - high[j]
-        e = (high[j] - (s - t)) + (h[j] - t)
-        high[j] = s
-        s = low[j] + e
-        t = s - low[j]
-        lost[j] += fabs((low[j] - (s - t)) + (e - t))
-        low[j] = s
-    return True
+        for j in range(columns):
+            wide[r * 32 + j] = widen[narrow_t]((<const narrow_t*>(data + r * row_stride))[j])
+    double_rows(<const char*>wide, columns, count, 256, high, low, lost)
 
 
-# Sixteen rows at a time: memory is read along sixteen lines at once, and a sum is fetched
-# and stored once for sixteen elements.
 cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
                              Py_ssize_t row_stride, double* high, double* low, double* lost,
                              const narrow_t* kind) noexcept nogil:
-    cdef Py_ssize_t start, width, first, group
+    cdef double sum[512]
+    cdef uint32_t peak[512]
+    cdef uint32_t least[512]
+    cdef float copied[128]
+    cdef narrow_t edge[32]
+    cdef Py_ssize_t size = sizeof(narrow_t)
+    cdef Py_ssize_t head = columns_before_a_line(data, columns, row_stride, size)
+    cdef Py_ssize_t tail = (columns - head) % 32
+    cdef Py_ssize_t last = columns - tail, rest = 32 - tail
+    cdef Py_ssize_t first, group, start, width, ahead, r, i, j, k
     cdef const char* x
-    for first in range(0, count, 16):
-        group = count - first if count - first < 16 else 16
-        for start in range(0, columns, 32):
-            width = columns - start if columns - start < 32 else 32
-            x = data + first * row_stride + start * <Py_ssize_t>sizeof(narrow_t)
-            if width == 32 and exact_rows[narrow_t](x, group, row_stride, high + start,
-                                                    low + start, lost + start, kind):
-                continue
-            pairs_of_rows[narrow_t](x, width, group, row_stride, high + start, low + start,
-                                    lost + start, kind)
+    cdef const float* y
+    cdef bint exact
+    for first in range(0, count, 64):
+        group = count - first if count - first < 64 else 64
+        start = head
+        while start < last:
+            width = last - start if last - start < 512 else 512
+            for j in range(width):
+                sum[j] = -0.0
+                peak[j] = 0
+                least[j] = <uint32_t>0xffffffff
+            for r in range(0, group - 3, 4):
+                ahead = next_rows(row_stride, r, group, width * size if start + width < last else 0,
+                                  (start - head) * size)
+                for i in range(0, width, 32):
+                    x = data + (first + r) * row_stride + (start + i) * size
+                    ask_for_rows(x + ahead, row_stride)
+                    if narrow_t is float:
+                        plain_rows(x, row_stride, sum + i, peak + i, least + i)
+                    else:
+                        for k in range(4):
+                            to_floats[narrow_t](<const narrow_t*>(x + k * row_stride),
+                                                copied + k * 32, 32)
+                        plain_rows(<const char*>copied, 128, sum + i, peak + i, least + i)
+            for r in range(group // 4 * 4, group):
+                for i in range(0, width, 32):
+                    x = data + (first + r) * row_stride + (start + i) * size
+                    to_floats[narrow_t](<const narrow_t*>x, copied, 32)
+                    for j in range(32):
+                        take(copied[j], &sum[i + j], &peak[i + j], &least[i + j])
+            for i in range(0, width, 32):
+                # Halves are multiples of 2^-24 below 2^16: no sum of so few has an error.
+                exact = narrow_t is half_t or no_error(peak + i, least + i, 6)
+                k = start + i
+                enter_rows[narrow_t](data + first * row_stride + k * size, 32, group, row_stride,
+                                     sum + i, exact, high + k, low + k, lost + k, kind)
+            start += width
+        if head + tail == 0:
+            continue
+        for j in range(32):
+            sum[j] = -0.0
+            peak[j] = 0
+            least[j] = <uint32_t>0xffffffff
+        for r in range(group):
+            x = data + (first + r) * row_stride
+            edges[narrow_t](<const narrow_t*>x, columns, head, tail, edge)
+            to_floats[narrow_t](edge, copied, 32)
+            for j in range(32):
+                take(copied[j], &sum[j], &peak[j], &least[j])
+        exact = narrow_t is half_t or no_error(peak, least, 6)
+        x = data + first * row_stride
+        enter_rows[narrow_t](x, head, group, row_stride, sum, exact, high, low, lost, kind)
+        enter_rows[narrow_t](x + last * size, tail, group, row_stride, sum + rest, exact,
+                             high + last, low + last, lost + last, kind)
 
 
 cdef void half_run(const char* data, Py_ssize_t count, double* sum) noexcept nogil:
@@ -291,18 +477,6 @@ cdef void brain_rows(const char* data, Py_ssize_t columns, Py_ssize_t count, Py_
 cdef void float_rows(const char* data, Py_ssize_t columns, Py_ssize_t count, Py_ssize_t row_stride,
                      double* high, double* low, double* lost) noexcept nogil:
     narrow_rows[float](data, columns, count, row_stride, high, low, lost, NULL)
-
-
-cdef void double_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
-                      Py_ssize_t row_stride, double* high, double* low,
-                      double* lost) noexcept nogil:
-    cdef Py_ssize_t start, width, first, group
-    for first in range(0, count, 16):
-        group = count - first if count - first < 16 else 16
-        for start in range(0, columns, 32):
-            width = columns - start if columns - start < 32 else 32
-            pairs_of_rows[double](data + first * row_stride + start * 8, width, group, row_stride,
-                                  high + start, low + start, lost + start, NULL)
 
 
 cdef pairs_t TABLE

@@ -21,6 +21,7 @@ from ..tensor import Tensor
 from ._missing import need
 from ._partial import Part, finish, join, start
 
+dask = need("dask", "dask", "reducing dask arrays")
 da = need("dask.array", "dask", "reducing dask arrays")
 
 __all__ = ["reduce", "survey"]
@@ -100,9 +101,24 @@ def reduce(
         keepdims=keep,
         dtype=kind.numpy_dtype,
         name=who,
+        split_every=_split_every(data, reduced),
         concatenate=False,
         meta=np.empty((0,) * (data.ndim if keep else data.ndim - len(reduced)), kind.numpy_dtype),
     )
+
+
+def _split_every(data: Any, reduced: tuple[int, ...]) -> dict[int, int] | None:
+    """How many parts are joined at a time along each axis.
+
+    As many in all as dask joins, but dask shares them among all axes, also among those
+    that are of one chunk and so have nothing to join.
+    """
+    together = dask.config.get("split_every", 16)
+    cut = [axis for axis in reduced if data.numblocks[axis] > 1]
+    if not isinstance(together, int) or not cut:
+        return None
+    each = max(2, int(together ** (1 / len(cut))))
+    return {axis: each if axis in cut else 2 for axis in reduced}
 
 
 def survey(array: Any) -> tuple[Any, Any, int, int, int]:
