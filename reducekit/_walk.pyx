@@ -25,6 +25,11 @@ from ._sums cimport (
 
 from . import _kernels
 
+cdef extern from "_threads.h":
+    ctypedef long long rk_atomic
+    long long rk_load(rk_atomic*) noexcept nogil
+    bint rk_swap(rk_atomic*, long long, long long) noexcept nogil
+
 cdef enum:
     SUM = 2
     BUFFER = 4096               # bytes gathered at a time: they stay in the first cache
@@ -32,6 +37,7 @@ cdef enum:
     STRETCH = 32768             # bytes that are better read in one go
     PARTS = 16                  # slices of a reduction to one tile; a power of two, for the fold
     FEW_PARTS = 4               # where the state of a slice is large
+    ROOM = FEW_PARTS * TILE * 32    # bytes of state for all slices
     LARGE = 1 << 20             # bytes read; smaller reductions are one part for one thread
 
 cdef table_t* TABLE = <table_t*>PyCapsule_GetPointer(_kernels.table(), "reducekit.table")
@@ -321,8 +327,9 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
     cdef Py_ssize_t run, rows
     state.exact = job.exact
     state.few = plan.terms <= FEW
-    state.quick = (plan.form == RUNS and FEW < plan.terms <= job.kernels.quick_terms
-                   and plan.reduced[plan.n_reduced - 1].size >= QUICK_RUN)
+    state.quick = (FEW < plan.terms <= job.kernels.quick_terms
+                   and (plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= QUICK_RUN
+                        or plan.form == ROWS and job.kernels.quick_rows))
     state.chain = <double>plan.terms
     if plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= 16:
         run = plan.reduced[plan.n_reduced - 1].size
@@ -353,6 +360,7 @@ cdef inline Py_ssize_t columns_of(const plan_t* plan, Py_ssize_t width) noexcept
 
 cdef bint settle(const job_t* job, const char* data, char* out, scratch_t* scratch) noexcept nogil:
     """Sum one output a second time, with all the evidence there is; False if that is not enough."""
+    cdef plan_t plan = job.plan[0]
     cdef state_t state
     cdef Py_ssize_t suspect
     point_at(&state, scratch)
@@ -360,8 +368,10 @@ cdef bint settle(const job_t* job, const char* data, char* out, scratch_t* scrat
     state.few = True
     state.quick = False
     state.fresh = True
-    run_tile(job.plan, job.kernels, data, 1, &state, scratch.buffer)
-    return job.kernels.finish(1, 1, <double>job.plan.terms, out, 0, &suspect, &state, NULL, 0) == 0
+    if plan.form == ROWS or plan.form == NARROW:
+        plan.form = GATHER          # a column by itself is best made a run
+    run_tile(&plan, job.kernels, data, 1, &state, scratch.buffer)
+    return job.kernels.finish(1, 1, <double>plan.terms, out, 0, &suspect, &state, NULL, 0) == 0
 
 
 cdef void finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, const char* data,
@@ -433,14 +443,36 @@ cdef void walk_tiles(void* context, Py_ssize_t part) noexcept nogil:
             advance(&o, plan.kept, &offset, &out_offset)
 
 
+# The states of a split walk and the scratch of its last step: one block, of one size, that is
+# kept from one reduction to the next. A fresh one costs 30 page faults, half as long as
+# the sum of a megabyte.
+cdef rk_atomic SPARE = 0
+
+
+cdef inline char* take_room() noexcept nogil:
+    cdef long long room = rk_load(&SPARE)
+    if room and rk_swap(&SPARE, room, 0):
+        return <char*>room
+    return <char*>malloc(ROOM + sizeof(scratch_t))
+
+
+cdef inline void give_room(char* room) noexcept nogil:
+    if not rk_swap(&SPARE, 0, <long long>room):
+        free(room)
+
+
 cdef void point_into(const job_t* job, state_t* state, Py_ssize_t part) noexcept nogil:
     """Let a state begin at the columns of a part."""
     cdef const kernels_t* k = job.kernels
     cdef Py_ssize_t columns = job.columns, every = job.slices * columns
-    state.a = job.states + part * columns * k.size_a
-    state.b = job.states + every * 8 + part * columns * k.size_b
-    state.c = job.states + every * 16 + part * columns * k.size_c
-    state.d = job.states + every * 24 + part * columns * k.size_d
+    cdef char* at = job.states
+    state.a = at + part * columns * k.size_a
+    at += every * k.size_a
+    state.b = at + part * columns * k.size_b
+    at += every * k.size_b
+    state.c = at + part * columns * k.size_c
+    at += every * k.size_c
+    state.d = at + part * columns * k.size_d
 
 
 cdef void walk_slice(void* context, Py_ssize_t part) noexcept nogil:
@@ -464,7 +496,6 @@ cdef void walk(const plan_t* plan, int op, int type_index, bint exact,
                const char* data, char* out) noexcept nogil:
     cdef job_t job
     cdef state_t state
-    cdef scratch_t* scratch
     cdef Py_ssize_t lines = 1, least, most
     cdef double bytes_read = <double>plan.outputs * plan.terms * plan.itemsize
     cdef int i
@@ -497,19 +528,15 @@ cdef void walk(const plan_t* plan, int op, int type_index, bint exact,
         # the result is the same for any number of threads.
         job.columns = columns_of(plan, plan.line)
         job.slices = PARTS if job.columns <= 64 else FEW_PARTS
-        job.states = <char*>malloc(job.slices * job.columns * 32)
-        scratch = <scratch_t*>malloc(sizeof(scratch_t))
-        if job.states != NULL and scratch != NULL:
+        job.states = take_room()
+        if job.states != NULL:
             run_parts(walk_slice, &job, job.slices)
             set_state(&job, &state)
             point_into(&job, &state, 0)
             job.kernels.fold(job.slices * job.columns, job.columns, &state, NULL, 0)
             finish_tile(&job, 0, plan.line, data + plan.start, out + plan.out_start, &state,
-                        scratch)
-            free(job.states)
-            free(scratch)
+                        <scratch_t*>(job.states + ROOM))
+            give_room(job.states)
             return
-        free(job.states)
-        free(scratch)
     job.parts = smaller(job.tiles, 4 * PARTS)
     run_parts(walk_tiles, &job, job.parts)

@@ -61,6 +61,7 @@ ctypedef Py_ssize_t (*finish_t)(Py_ssize_t count, Py_ssize_t step, double terms,
 cdef struct kernels_t:
     Py_ssize_t tile    # outputs whose state fits the arrays, TILE to LARGEST_TILE
     Py_ssize_t quick_terms   # sums of at most so many terms pay off as `quick`
+    bint quick_rows          # rows too
     Py_ssize_t long_run      # bytes; of longer runs the order of memory counts most
     int size_a         # bytes for one output in each array
     int size_b

@@ -64,6 +64,14 @@ cdef extern from "lanes.h":
                       double* sums) noexcept nogil
     void rk_quick_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
                        double* sums, float* slack, bint brain) noexcept nogil
+    void rk_double_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
+                        double* sums, double* rests, double* peak, bint peaks) noexcept nogil
+    void rk_float_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
+                       double* sums, float* peak, uint32_t* least, bint leasts) noexcept nogil
+    void rk_half_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
+                      double* sums) noexcept nogil
+    void rk_brain_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
+                       double* sums, float* slack) noexcept nogil
 
 ctypedef fused whole_t:
     int8_t
@@ -1261,248 +1269,87 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
         state.fresh = False
 
 
-cdef inline void half_rows(const char* data, Py_ssize_t width, Py_ssize_t rows,
-                           Py_ssize_t row_stride, double* total,
-                           const narrow_t* kind) noexcept nogil:
-    """At most 128 rows of at most 128 columns of float16 into doubles that hold -0.0."""
-    cdef const uint16_t[:, ::1] v = None
-    cdef float wide[512]
-    cdef float upper[128]
-    cdef float lower[128]
-    cdef uint16_t signs[128]
-    cdef float h, i, k, m, magic = 786432.0
-    cdef Py_ssize_t r, j, size, first
-    for j in range(width):
-        signs[j] = 0xffff
-    for first in range(0, rows, 16):
-        for j in range(width):
-            upper[j] = -0.0
-            lower[j] = -0.0
-        for r in range(first, rows if rows - first < 16 else first + 16, 4):
-            size = rows - r if rows - r < 4 else 4
-            bind2(data + r * row_stride, size, width, row_stride, 2, v)
-            for j in range(size):
-                to_floats[narrow_t](<const narrow_t*>(data + (r + j) * row_stride),
-                                    wide + j * 128, width)
-            for j in range(size * 128, 512):
-                wide[j] = -0.0
-            for j in range(width):
-                h = (wide[j] + magic) - magic
-                i = (wide[j + 128] + magic) - magic
-                k = (wide[j + 256] + magic) - magic
-                m = (wide[j + 384] + magic) - magic
-                upper[j] += (h + i) + (k + m)
-                lower[j] += (((wide[j] - h) + (wide[j + 128] - i))
-                             + ((wide[j + 256] - k) + (wide[j + 384] - m)))
-            if size == 4:
-                for j in range(width):
-                    signs[j] &= (v[0, j] & v[1, j]) & (v[2, j] & v[3, j])
-            else:
-                for j in range(width):
-                    signs[j] &= v[0, j]
-                if size > 1:
-                    for j in range(width):
-                        signs[j] &= v[1, j]
-                if size > 2:
-                    for j in range(width):
-                        signs[j] &= v[2, j]
-        for j in range(width):
-            total[j] += <double>upper[j] + <double>lower[j]
-    # The splitting loses the sign of a zero; where no element was without one, it is -0.
-    for j in range(width):
-        total[j] = -0.0 if total[j] == 0 and signs[j] >= 0x8000 else total[j]
-
-
 cdef inline void brain_rows(const char* data, Py_ssize_t width, Py_ssize_t rows,
-                              Py_ssize_t row_stride, double* total, uint32_t* peak,
-                              const narrow_t* kind) noexcept nogil:
-    """At most 128 rows of at most 128 columns of bfloat16, added to doubles."""
-    cdef const uint16_t[:, ::1] v = None
-    cdef uint16_t top[128]
-    cdef uint16_t m, x, high, low
-    cdef float wide[512]
-    cdef Py_ssize_t r, j, size
-    cdef bint close
+                            Py_ssize_t row_stride, double* total, uint32_t* peak,
+                            const narrow_t* kind) noexcept nogil:
+    """At most 128 rows of bfloat16, added to doubles."""
+    cdef const narrow_t* x
+    cdef uint32_t m
+    cdef Py_ssize_t r, j
     for j in range(width):
-        top[j] = 0
-    for r in range(0, rows, 4):
-        size = rows - r if rows - r < 4 else 4
-        bind2(data + r * row_stride, size, width, row_stride, 2, v)
-        for j in range(size):
-            to_floats[narrow_t](<const narrow_t*>(data + (r + j) * row_stride),
-                                wide + j * 128, width)
-        if size < 4:
-            for j in range(width):
-                m = v[0, j] & 0x7fff
-                top[j] = m if m > top[j] else top[j]
-                total[j] += wide[j]
-            if size > 1:
-                for j in range(width):
-                    m = v[1, j] & 0x7fff
-                    top[j] = m if m > top[j] else top[j]
-                    total[j] += wide[128 + j]
-            if size > 2:
-                for j in range(width):
-                    m = v[2, j] & 0x7fff
-                    top[j] = m if m > top[j] else top[j]
-                    total[j] += wide[256 + j]
-            continue
-        high = 0
-        low = 0xffff
+        total[j] = -0.0
+    for r in range(rows):
+        x = <const narrow_t*>(data + r * row_stride)
         for j in range(width):
-            m = v[0, j] & 0x7fff
-            x = v[1, j] & 0x7fff
-            m = x if x > m else m
-            x = v[2, j] & 0x7fff
-            m = x if x > m else m
-            x = v[3, j] & 0x7fff
-            m = x if x > m else m
-            top[j] = m if m > top[j] else top[j]
-            high = m if m > high else high
+            total[j] += widen[narrow_t](x[j])
         for j in range(width):
-            m = <uint16_t>((v[0, j] & 0x7fff) - 1)
-            x = <uint16_t>((v[1, j] & 0x7fff) - 1)
-            m = x if x < m else m
-            x = <uint16_t>((v[2, j] & 0x7fff) - 1)
-            m = x if x < m else m
-            x = <uint16_t>((v[3, j] & 0x7fff) - 1)
-            m = x if x < m else m
-            low = m if m < low else low
-        low = 0 if low == 0xffff else low
-        # As in narrow_block: where exponents are close, float32 holds the sums.
-        close = (high >> 7) + 2 + 8 <= ((low + 1) >> 7) + 24 and high < 0x7e80
-        if close:
-            for j in range(width):
-                total[j] += <double>((wide[j] + wide[128 + j])
-                                     + (wide[256 + j] + wide[384 + j]))
-        else:
-            for j in range(width):
-                total[j] += ((<double>wide[j] + <double>wide[128 + j])
-                             + (<double>wide[256 + j] + <double>wide[384 + j]))
-    for j in range(width):
-        peak[j] = (<uint32_t>top[j] << 16 if <uint32_t>top[j] << 16 > peak[j]
-                   else peak[j])
-
-
-cdef inline void float_pass(const float[:, ::1] v, Py_ssize_t r, int count, double* total,
-                            uint32_t* peak, Py_ssize_t width, const bint first) noexcept nogil:
-    """One to four rows into sums and largest magnitudes; `first`: they hold nothing yet."""
-    cdef Py_ssize_t j
-    cdef double s
-    cdef uint32_t m, x
-    for j in range(width):
-        s = v[r, j]
-        m = rk_bits32(v[r, j]) & 0x7fffffff
-        if count > 1:
-            s += v[r + 1, j]
-            x = rk_bits32(v[r + 1, j]) & 0x7fffffff
-            m = x if x > m else m
-        if count == 3:
-            s += v[r + 2, j]
-            x = rk_bits32(v[r + 2, j]) & 0x7fffffff
-            m = x if x > m else m
-        if count == 4:
-            s += <double>v[r + 2, j] + <double>v[r + 3, j]
-            x = rk_bits32(v[r + 2, j]) & 0x7fffffff
-            m = x if x > m else m
-            x = rk_bits32(v[r + 3, j]) & 0x7fffffff
-            m = x if x > m else m
-        total[j] = s if first else total[j] + s
-        peak[j] = m if first or m > peak[j] else peak[j]
+            m = magnitude[narrow_t](x[j])
+            peak[j] = m if m > peak[j] else peak[j]
 
 
 cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                              Py_ssize_t row_stride, state_t* state,
                              const narrow_t* kind, int order) noexcept nogil:
-    cdef const narrow_t[:, ::1] v = None
-    cdef const float[:, ::1] f = None
     cdef double* a = <double*>state.a
     cdef double* b = <double*>state.b
     cdef uint32_t* c = <uint32_t*>state.c
     cdef uint32_t* d = <uint32_t*>state.d
-    cdef double total[1024]
+    cdef double total[1056]
     cdef double before, sum_, z
-    cdef uint32_t peak[1024]
+    cdef const char* p
     cdef uint32_t m
     cdef Py_ssize_t first, width, r, j, start, size
-    cdef bint fresh
+    cdef bint some_zero
+    if state.fresh:
+        narrow_init(0, columns, state, NULL, 0)
+        state.fresh = False
     for first in range(0, columns, 1024):
         width = columns - first if columns - first < 1024 else 1024
-        bind2(data + first * <Py_ssize_t>sizeof(narrow_t), rows, width, row_stride,
-              sizeof(narrow_t), v)
-        bind2(data + first * <Py_ssize_t>sizeof(narrow_t), rows, width, row_stride,
-              sizeof(narrow_t), f)
-        fresh = state.fresh
-        if not fresh:
-            memcpy(peak, c + first, width * 4)
-        elif narrow_t is not float:
-            memset(peak, 0, width * 4)
         for start in range(0, rows, 128):
             size = rows - start if rows - start < 128 else 128
-            if narrow_t is not float:
-                for j in range(width):
-                    total[j] = -0.0
-                for j in range(0, width, 128):
-                    if narrow_t is half_t:
-                        half_rows[narrow_t](
-                            data + (first + j) * 2 + start * row_stride,
-                            width - j if width - j < 128 else 128, size, row_stride,
-                            total + j, kind)
-                    else:
-                        brain_rows[narrow_t](
-                            data + (first + j) * 2 + start * row_stride,
-                            width - j if width - j < 128 else 128, size, row_stride,
-                            total + j, peak + j, kind)
-            else:
-                r = start
-                if not fresh:
-                    for j in range(width):
-                        total[j] = -0.0
-                elif size >= 4:
-                    float_pass(f, r, 4, total, peak, width, True)
-                    r += 4
-                elif size == 3:
-                    float_pass(f, r, 3, total, peak, width, True)
-                    r += 3
-                elif size == 2:
-                    float_pass(f, r, 2, total, peak, width, True)
-                    r += 2
+            p = data + start * row_stride + first * <Py_ssize_t>sizeof(narrow_t)
+            if narrow_t is float:
+                if state.few:            # a constant for each: lanes.h says why
+                    rk_float_rows(p, width, size, row_stride, total, <float*>(c + first),
+                                  d + first, True)
                 else:
-                    float_pass(f, r, 1, total, peak, width, True)
-                    r += 1
-                while r + 4 <= start + size:
-                    float_pass(f, r, 4, total, peak, width, False)
-                    r += 4
-                if start + size - r == 3:
-                    float_pass(f, r, 3, total, peak, width, False)
-                elif start + size - r == 2:
-                    float_pass(f, r, 2, total, peak, width, False)
-                elif start + size - r == 1:
-                    float_pass(f, r, 1, total, peak, width, False)
-            if fresh:
-                memcpy(a + first, total, width * 8)
-                memset(b + first, 0, width * 8)
-                fresh = False
-                continue
+                    rk_float_rows(p, width, size, row_stride, total, <float*>(c + first),
+                                  d + first, False)
+            elif narrow_t is half_t:
+                rk_half_rows(p, width, size, row_stride, total)
+                some_zero = False
+                for j in range(width):
+                    some_zero |= total[j] == 0
+                if some_zero:
+                    for j in range(width):
+                        if total[j] == 0:
+                            total[j] = zero_of_column(p + j * 2, size, row_stride)
+            elif state.quick:
+                rk_brain_rows(p, width, size, row_stride, total, <float*>(c + first))
+            else:
+                brain_rows[narrow_t](p, width, size, row_stride, total, c + first, kind)
             for j in range(width):
                 before = a[first + j]
                 sum_ = before + total[j]
                 z = sum_ - before
                 b[first + j] += (before - (sum_ - z)) + (total[j] - z)
                 a[first + j] = sum_
-        memcpy(c + first, peak, width * 4)
-        if state.few and narrow_t is not half_t:
-            # d may stand for itself here: it is no part of what is read.
-            if state.fresh:
+        if state.few and narrow_t is brain_t:
+            for r in range(rows):
+                p = data + r * row_stride + first * 2
                 for j in range(width):
-                    d[first + j] = magnitude[narrow_t](v[0, j]) - 1    # zeros become the largest
-            for r in range(1 if state.fresh else 0, rows):
-                for j in range(width):
-                    m = magnitude[narrow_t](v[r, j]) - 1
+                    m = magnitude[narrow_t]((<const narrow_t*>p)[j]) - 1   # zeros: the largest
                     d[first + j] = m if m < d[first + j] else d[first + j]
-        elif state.fresh:
-            memset(d + first, 0xff, width * 4)
-    state.fresh = False
+
+
+cdef inline double zero_of_column(const char* data, Py_ssize_t rows,
+                                  Py_ssize_t row_stride) noexcept nogil:
+    """The zero that a column of float16 sums up to: -0.0 if it holds nothing else."""
+    cdef Py_ssize_t r
+    for r in range(rows):
+        if (<const uint16_t*>(data + r * row_stride))[0] != 0x8000:
+            return 0.0
+    return -0.0
 
 
 cdef inline void narrow_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
@@ -1818,68 +1665,28 @@ cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
 
 
 cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t rows,
-                           Py_ssize_t row_stride, state_t* state, const bint exact) noexcept nogil:
-    cdef const double[:, ::1] v = None
-    cdef const uint64_t[:, ::1] w = None
+                              Py_ssize_t row_stride, state_t* state,
+                              const bint exact) noexcept nogil:
     cdef double* a = <double*>state.a
     cdef double* b = <double*>state.b
-    cdef uint64_t* c = <uint64_t*>state.c
-    cdef double total[256]
-    cdef double rest[256]
-    cdef int64_t peak[256]
-    cdef double x, s, z, t, e, one = rk_one
-    cdef int64_t m
-    cdef Py_ssize_t first, width, r, j, start, end
+    cdef double* c = <double*>state.c
+    cdef double s, z
+    cdef Py_ssize_t j, start, size
     if state.fresh:
         wide_init(0, columns, state, NULL, 0)
         state.fresh = False
-    for first in range(0, columns, 256):
-        width = columns - first if columns - first < 256 else 256
-        bind2(data + first * 8, rows, width, row_stride, 8, v)
-        bind2(data + first * 8, rows, width, row_stride, 8, w)
-        for j in range(width):
-            total[j] = a[first + j]
-            rest[j] = b[first + j]
-            peak[j] = c[first + j]
-        for start in range(0, rows // 2, 64):
-            end = start + 64 if start + 64 < rows // 2 else rows // 2
-            for r in range(start, end):
-                for j in range(width):
-                    x = v[2 * r, j]
-                    s = total[j] + x
-                    z = RK_SUB(s, one, total[j])
-                    e = RK_SUB(total[j], one, RK_SUB(s, one, z)) + RK_SUB(x, one, z)
-                    x = v[2 * r + 1, j]
-                    t = s + x
-                    z = RK_SUB(t, one, s)
-                    e += RK_SUB(s, one, RK_SUB(t, one, z)) + RK_SUB(x, one, z)
-                    total[j] = t
-                    rest[j] += e
-            if rows < 128:
-                continue
-            # What the rest loses grows with its size: carried over now and then, it stays
-            # a few last bits of the sum. Nothing is rounded here; -0.0 stays as it is.
-            for j in range(width):
-                s = total[j] if rest[j] == 0 else total[j] + rest[j]
-                z = s - total[j]
-                rest[j] = (total[j] - (s - z)) + (rest[j] - z)
-                total[j] = s
-        if rows & 1:
-            for j in range(width):
-                x = v[rows - 1, j]
-                s = total[j] + x
-                z = RK_SUB(s, one, total[j])
-                rest[j] += RK_SUB(total[j], one, RK_SUB(s, one, z)) + RK_SUB(x, one, z)
-                total[j] = s
-        if exact:
-            for r in range(rows):
-                for j in range(width):
-                    m = w[r, j] & <uint64_t>0x7fffffffffffffffULL
-                    peak[j] = m if m > peak[j] else peak[j]
-        for j in range(width):
-            a[first + j] = total[j]
-            b[first + j] = rest[j]
-            c[first + j] = peak[j]
+    for start in range(0, rows, 128):
+        size = rows - start if rows - start < 128 else 128
+        rk_double_rows(data + start * row_stride, columns, size, row_stride, a, b, c, exact)
+        if rows < 128:
+            continue
+        # What the rest loses grows with its size: carried over now and then, it stays a few
+        # last bits of the sum. Nothing is rounded here; -0.0 stays as it is.
+        for j in range(columns):
+            s = a[j] if b[j] == 0 else a[j] + b[j]
+            z = s - a[j]
+            b[j] = (a[j] - (s - z)) + (b[j] - z)
+            a[j] = s
 
 
 cdef inline void wide_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
@@ -1973,6 +1780,7 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.size_c = c
     k.size_d = d
     k.quick_terms = 0
+    k.quick_rows = False
     k.long_run = 8192
 
 
@@ -2010,6 +1818,7 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
     set_sizes(k, 1024, 8, 8, 4, 4)
     # Beyond, normal numbers are as often summed twice: their sum grows slower than its bound.
     k.quick_terms = 1 << 17 if narrow_t is half_t else 1 << 30 if narrow_t is brain_t else 0
+    k.quick_rows = narrow_t is brain_t
     k.long_run = 512
     k.init = narrow_init
     k.runs = <runs_t>narrow_runs[narrow_t]

@@ -40,7 +40,22 @@ V_CODE v_doubles d_abs(v_doubles x) {
     typedef uint64_t v_longs __attribute__((vector_size(64)));
     return (v_doubles)((v_longs)x & 0x7fffffffffffffffull);
 }
-V_CODE v_shorts h_and(v_shorts x, v_shorts y) { return x & y; }
+/* A pair as one number: s where nothing was lost, for -0.0 + 0.0 is 0.0. */
+V_CODE v_doubles d_total(v_doubles s, v_doubles r) {
+    typedef uint64_t v_longs __attribute__((vector_size(64)));
+    v_longs whole = (v_longs)(r == d_all(0));
+    return (v_doubles)(((v_longs)s & whole) | ((v_longs)(s + r) & ~whole));
+}
+/* The smaller magnitude less one, as bits: zeros become the largest. */
+V_CODE v_words w_least(v_words least, v_floats x) {
+    v_words m = ((v_words)x & 0x7fffffffu) - 1, less = (v_words)(m < least);
+    return (m & less) | (least & ~less);
+}
+V_CODE v_words w_all(uint32_t x) {
+    return (v_words){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
+}
+V_CODE v_words w_load(const uint32_t *p) { v_words v; memcpy(&v, p, 64); return v; }
+V_CODE void w_store(uint32_t *p, v_words v) { memcpy(p, &v, 64); }
 /* Elements before `first` become -0.0, the neutral element of a sum. */
 V_CODE v_doubles d_from(v_doubles x, int first) {
     typedef uint64_t v_longs __attribute__((vector_size(64)));
@@ -63,6 +78,10 @@ V_CODE v_floats f_even_brains(v_shorts v) { return (v_floats)((v_words)v << 16);
 V_CODE v_floats f_odd_brains(v_shorts v) { return (v_floats)((v_words)v & 0xffff0000u); }
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
+V_CODE v_floats f_brains(const uint16_t *p) {
+    return (v_floats)_mm512_slli_epi32(
+        _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16);
+}
 V_CODE v_doubles d_floats(const float *p) {
     return (v_doubles)_mm512_cvtps_pd(_mm256_loadu_ps(p));
 }
@@ -100,6 +119,12 @@ V_CODE v_floats f_minus(v_floats x, v_floats one, v_floats y) {
     return (v_floats)_mm512_fnmadd_ps((__m512)y, (__m512)one, (__m512)x);
 }
 #else
+V_CODE v_floats f_brains(const uint16_t *p) {
+    typedef uint16_t v_half_shorts __attribute__((vector_size(32)));
+    v_half_shorts v;
+    memcpy(&v, p, 32);
+    return (v_floats)(__builtin_convertvector(v, v_words) << 16);
+}
 V_CODE v_doubles d_floats(const float *p) {
     v_half_floats v;
     memcpy(&v, p, 32);
@@ -171,8 +196,16 @@ V_CODE v_floats f_abs(v_floats x)
     V_EACH(v_floats, 16, rk_float(rk_bits32(x.at[k]) & 0x7fffffffu))
 V_CODE v_doubles d_abs(v_doubles x)
     V_EACH(v_doubles, 8, rk_double(rk_bits64(x.at[k]) & 0x7fffffffffffffffull))
-V_CODE v_shorts h_and(v_shorts x, v_shorts y)
-    V_EACH(v_shorts, 32, (uint16_t)(x.at[k] & y.at[k]))
+typedef struct { uint32_t at[16]; } v_words;
+V_CODE v_doubles d_total(v_doubles s, v_doubles r)
+    V_EACH(v_doubles, 8, r.at[k] == 0 ? s.at[k] : s.at[k] + r.at[k])
+V_CODE v_words w_least(v_words least, v_floats x)
+    V_EACH(v_words, 16, (rk_bits32(x.at[k]) & 0x7fffffffu) - 1 < least.at[k]
+                            ? (rk_bits32(x.at[k]) & 0x7fffffffu) - 1 : least.at[k])
+V_CODE v_words w_all(uint32_t x) V_EACH(v_words, 16, x)
+V_CODE v_words w_load(const uint32_t *p) { v_words v; memcpy(&v, p, 64); return v; }
+V_CODE void w_store(uint32_t *p, v_words v) { memcpy(p, &v, 64); }
+V_CODE v_floats f_brains(const uint16_t *p) V_EACH(v_floats, 16, rk_brain_to_float(p[k]))
 V_CODE v_doubles d_from(v_doubles x, int first) V_EACH(v_doubles, 8, k < first ? -0.0 : x.at[k])
 V_CODE v_floats f_from(v_floats x, int first) V_EACH(v_floats, 16, k < first ? -0.0f : x.at[k])
 V_CODE v_shorts h_from(v_shorts x, int first) V_EACH(v_shorts, 32, k < first ? 0x8000 : x.at[k])
@@ -511,6 +544,192 @@ V_CODE void rk_quick_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
     for (i = 0; i < count * 4; i++) errors[i] = eight[2 * i] + eight[2 * i + 1];
     for (i = 0; i < count * 2; i++) eight[i] = errors[2 * i] + errors[2 * i + 1];
     for (i = 0; i < count; i++) slack[i] = 3 * (eight[2 * i] + eight[2 * i + 1]);
+}
+
+/* ---------------------------------------------------------------- rows
+
+   `rows` rows of `width` columns, each row `stride` bytes behind the one before, column by
+   column, strip by strip. Eight rows are read together, so that the sums so far are loaded and
+   stored once for all of them (with sixteen, the processor's prefetch loses track of the rows,
+   and asking for memory costs as much again).
+
+   The last strip ends with the row, and shares columns with the one before. */
+#define RK_ROWS 8
+#define RK_STRIP 32
+
+/* float64: into pairs. With `peaks`, the largest magnitude of each column. In the last strip the
+   first `old` columns are made neutral. `masked` and the like are constants where they are
+   passed: of a variable, a compiler makes slower loops. */
+#define RK_ONLY(v, first) (masked ? d_from(v, (first) > 0 ? (int)(first) : 0) : (v))
+
+V_CODE void rk_double_strip(const char *data, ptrdiff_t stride, ptrdiff_t rows, double *sums,
+                            double *rests, double *peak, const int peaks, const int masked,
+                            ptrdiff_t old) {
+    v_doubles s = d_load(sums), t = d_load(sums + 8), r = d_load(rests), q = d_load(rests + 8);
+    v_doubles p = d_all(0), o = p, one = d_all(rk_one), v, w;
+    if (peaks) { p = d_load(peak); o = d_load(peak + 8); }
+    for (; rows; rows--, data += stride) {
+        v = RK_ONLY(d_load((const double *)data), old);
+        w = RK_ONLY(d_load((const double *)data + 8), old - 8);
+        RK_ENTER(s, r, v);
+        RK_ENTER(t, q, w);
+        if (peaks) { p = d_max(d_abs(v), p); o = d_max(d_abs(w), o); }
+    }
+    d_store(sums, s); d_store(sums + 8, t); d_store(rests, r); d_store(rests + 8, q);
+    if (peaks) { d_store(peak, p); d_store(peak + 8, o); }
+}
+V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
+                           double *sums, double *rests, double *peak, const int peaks) {
+    double copy[RK_ROWS * 16], a[16], b[16], c[16];
+    ptrdiff_t j, k, n;
+    for (; rows > 0; rows -= RK_ROWS, data += RK_ROWS * stride) {
+        n = rows < RK_ROWS ? rows : RK_ROWS;
+        for (j = 0; j + 16 <= width; j += 16)
+            rk_double_strip(data + j * 8, stride, n, sums + j, rests + j, peak + j, peaks, 0, 0);
+        if (j == width) continue;
+        if (width > 16) {
+            k = width - 16;
+            rk_double_strip(data + k * 8, stride, n, sums + k, rests + k, peak + k, peaks, 1, j - k);
+            continue;
+        }
+        memset(copy, 0, sizeof copy);
+        for (k = 0; k < n; k++) memcpy(copy + k * 16, data + k * stride, (size_t)width * 8);
+        memset(a, 0, sizeof a); memset(b, 0, sizeof b); memset(c, 0, sizeof c);
+        memcpy(a, sums, (size_t)width * 8);
+        memcpy(b, rests, (size_t)width * 8);
+        if (peaks) memcpy(c, peak, (size_t)width * 8);
+        rk_double_strip((const char *)copy, 128, n, a, b, c, peaks, 0, 0);
+        memcpy(sums, a, (size_t)width * 8);
+        memcpy(rests, b, (size_t)width * 8);
+        if (peaks) memcpy(peak, c, (size_t)width * 8);
+    }
+}
+
+/* The narrow types: at most 128 rows, whose sums, in double, are left in `sums`: room for
+   `width` and a strip. The last strip has sums of its own, of which the new ones are kept.
+   RK_STRIPS calls work(rows, number of rows, their stride, first column, place of the sums). */
+#define RK_STRIPS(type, work) do { \
+        type copy[RK_ROWS * RK_STRIP]; \
+        ptrdiff_t j, k, n, whole = width / RK_STRIP * RK_STRIP; \
+        for (j = 0; j < whole + RK_STRIP; j++) sums[j] = -0.0; \
+        for (; rows > 0; rows -= RK_ROWS, data += RK_ROWS * stride) { \
+            n = rows < RK_ROWS ? rows : RK_ROWS; \
+            for (j = 0; j < whole; j += RK_STRIP) \
+                work(data + j * (ptrdiff_t)sizeof(type), n, stride, j, j); \
+            if (j == width) continue; \
+            if (whole) { \
+                k = width - RK_STRIP; \
+                work(data + k * (ptrdiff_t)sizeof(type), n, stride, k, j); \
+                continue; \
+            } \
+            memset(copy, 0, sizeof copy); \
+            for (k = 0; k < n; k++) \
+                memcpy(copy + k * RK_STRIP, data + k * stride, (size_t)width * sizeof(type)); \
+            work((const char *)copy, n, RK_STRIP * (ptrdiff_t)sizeof(type), 0, 0); \
+        } \
+    } while (0)
+#define RK_KEEP_NEW(sums) do { \
+        ptrdiff_t whole = width / RK_STRIP * RK_STRIP; \
+        if (whole && whole < width) \
+            memmove(sums + whole, sums + RK_STRIP + 2 * whole - width, \
+                    (size_t)(width - whole) * sizeof(*(sums))); \
+    } while (0)
+
+/* float32, with the largest magnitude of each column and, with `leasts`, the smallest; both have
+   room for a strip at least. */
+V_CODE void rk_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
+                           float *peak, uint32_t *least, const int leasts) {
+    v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
+    v_floats p = f_load(peak), q = f_load(peak + 16), v, w;
+    v_words l = w_all(0), m = l;
+    if (leasts) { l = w_load(least); m = w_load(least + 16); }
+    for (; rows; rows--, data += stride) {
+        const float *x = (const float *)data;
+        v = f_load(x);
+        w = f_load(x + 16);
+        a = d_add(a, d_floats(x)); b = d_add(b, d_floats(x + 8));
+        c = d_add(c, d_floats(x + 16)); d = d_add(d, d_floats(x + 24));
+        p = f_max(f_abs(v), p); q = f_max(f_abs(w), q);
+        if (leasts) { l = w_least(l, v); m = w_least(m, w); }
+    }
+    d_store(sums, a); d_store(sums + 8, b); d_store(sums + 16, c); d_store(sums + 24, d);
+    f_store(peak, p); f_store(peak + 16, q);
+    if (leasts) { w_store(least, l); w_store(least + 16, m); }
+}
+V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
+                          double *sums, float *peak, uint32_t *least, const int leasts) {
+#define RK_WORK(p, n, stride, column, at) \
+        rk_float_strip(p, n, stride, sums + (at), peak + (column), least + (column), leasts)
+    RK_STRIPS(float, RK_WORK);
+#undef RK_WORK
+    RK_KEEP_NEW(sums);
+}
+
+/* float16, exactly; a sum of nothing but -0.0 comes out as 0.0. */
+V_CODE void rk_half_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums) {
+    v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
+    v_floats one = f_all((float)rk_one), magic = f_all(786432.0f), u, l, t, m;
+    u = l = t = m = f_all(-0.0f);
+    for (; rows; rows--, data += stride)
+        RK_SPLIT_BOTH(f_halves((const uint16_t *)data), f_halves((const uint16_t *)data + 16));
+    RK_PARTS_TO_DOUBLE();
+    d_store(sums, a); d_store(sums + 8, b); d_store(sums + 16, c); d_store(sums + 24, d);
+}
+V_CODE void rk_half_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
+                         double *sums) {
+#define RK_WORK(p, n, stride, column, at) rk_half_strip(p, n, stride, sums + (at))
+    RK_STRIPS(uint16_t, RK_WORK);
+#undef RK_WORK
+    RK_KEEP_NEW(sums);
+}
+
+/* bfloat16, quickly: eight rows are added in float32, with a slack as in rk_quick_runs. Even and
+   odd columns are taken apart, for which a shift and a mask are enough, and put in order at
+   the end. */
+V_CODE void rk_brain_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
+                           float *slack) {
+    v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
+    v_floats e, v, w;
+    uint16_t nothing[RK_STRIP];
+    const uint16_t *x[8];
+    int r;
+    if (rows < 8)
+        for (r = 0; r < RK_STRIP; r++) nothing[r] = 0x8000;
+    for (r = 0; r < 8; r++) x[r] = r < rows ? (const uint16_t *)(data + r * stride) : nothing;
+#define RK_EIGHT_ROWS(half, low, high, slack) do { \
+        e = f_load(slack); \
+        RK_FOUR(half(h_load(x[0])), half(h_load(x[1])), half(h_load(x[2])), half(h_load(x[3])), v); \
+        RK_FOUR(half(h_load(x[4])), half(h_load(x[5])), half(h_load(x[6])), half(h_load(x[7])), w); \
+        v = f_add(v, w); \
+        low = d_add(low, d_low(v)); \
+        high = d_add(high, d_high(v)); \
+        f_store(slack, e); \
+    } while (0)
+    RK_EIGHT_ROWS(f_even_brains, a, b, slack);
+    RK_EIGHT_ROWS(f_odd_brains, c, d, slack + 16);
+#undef RK_EIGHT_ROWS
+    d_store(sums, a); d_store(sums + 8, b); d_store(sums + 16, c); d_store(sums + 24, d);
+}
+/* `slack` is added to; like `sums` it has room for a strip more. */
+V_CODE void rk_brain_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
+                          double *sums, float *slack) {
+    float e[1024 + RK_STRIP], f[RK_STRIP];
+    double d[RK_STRIP];
+    ptrdiff_t i, whole = (width + RK_STRIP - 1) / RK_STRIP * RK_STRIP;
+    for (i = 0; i < whole; i++) e[i] = 0;
+#define RK_WORK(p, n, stride, column, at) rk_brain_strip(p, n, stride, sums + (at), e + (at))
+    RK_STRIPS(uint16_t, RK_WORK);
+#undef RK_WORK
+    for (i = 0; i < whole; i += RK_STRIP) {
+        int k;
+        memcpy(d, sums + i, sizeof d);
+        memcpy(f, e + i, sizeof f);
+        for (k = 0; k < 16; k++) { sums[i + 2 * k] = d[k]; sums[i + 2 * k + 1] = d[k + 16]; }
+        for (k = 0; k < 16; k++) { e[i + 2 * k] = f[k]; e[i + 2 * k + 1] = f[k + 16]; }
+    }
+    RK_KEEP_NEW(sums);
+    RK_KEEP_NEW(e);
+    for (i = 0; i < width; i++) slack[i] += 3 * e[i];
 }
 
 #endif
