@@ -2,6 +2,7 @@
 
 import os
 import platform
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,15 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
+X86 = platform.machine().lower() in ("x86_64", "amd64")
+
 # Level -> what the compiler is told. The list of GCC's flags is exactly the list
 # of questions that _cpu.pyx asks of the processor. Order: best level last.
 AVX2 = ["-mavx2", "-mfma", "-mbmi", "-mbmi2", "-mf16c"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512cd"]
 LEVELS = {
-    "generic": {"unix": [], "msvc": []},
+    # On x86 only processors of before 2013 fall back to it, so it is kept small there.
+    "generic": {"unix": ["-O2"] if X86 else [], "msvc": []},
     "x86_avx2": {"unix": AVX2, "msvc": ["/arch:AVX2"]},
     "x86_avx512": {
         "unix": [*AVX2, *AVX512, "-mprefer-vector-width=512"],
@@ -22,7 +26,6 @@ LEVELS = {
     },
 }
 SHARED = "reducekit._cyutility"
-X86 = platform.machine().lower() in ("x86_64", "amd64")
 COVERAGE = os.environ.get("REDUCEKIT_COVERAGE") == "1"
 SANITIZE = os.environ.get("REDUCEKIT_SANITIZE") == "1"
 
@@ -30,6 +33,8 @@ SANITIZE = os.environ.get("REDUCEKIT_SANITIZE") == "1"
 UNIX_FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"]
 # Pythons are often built with -g, which makes wheels several times as large.
 RELEASE_FLAGS = ["-g0"]
+# Off the way of a call, so kept small: wheels are downloaded more often than these run.
+SMALL = {"_cyutility": "-Os", "_cpu": "-Os", "_accumulator": "-Os"}
 SANITIZE_FLAGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 
 
@@ -42,7 +47,8 @@ class BuildExt(build_ext):
 
     def build_extension(self, ext):
         kind = "msvc" if self.compiler.compiler_type == "msvc" else "unix"
-        level = ext.name.rpartition("._")[2]
+        name = ext.name.rpartition(".")[2]
+        level = name.removeprefix("_")
         flags = list(LEVELS.get(level, {}).get(kind, []))
         if kind == "unix":
             flags = [*UNIX_FLAGS, *flags]
@@ -51,6 +57,9 @@ class BuildExt(build_ext):
                 ext.extra_link_args = [*ext.extra_link_args, *SANITIZE_FLAGS]
             elif not COVERAGE:
                 flags += RELEASE_FLAGS
+                flags += [SMALL[name]] if name in SMALL else []
+                if sys.platform == "linux" and not self.inplace:  # profilers want the symbols
+                    ext.extra_link_args = [*ext.extra_link_args, "-Wl,--strip-all"]
         ext.extra_compile_args = [*ext.extra_compile_args, *flags]
         super().build_extension(ext)
 
