@@ -49,6 +49,7 @@ html_title = "reducekit"
 html_show_sourcelink = False
 html_static_path = ["static"]
 html_css_files = ["site.css"]
+html_sidebars = {"index": [], "tour": []}
 html_theme_options = {
     "show_prev_next": False,
     "secondary_sidebar_items": ["page-toc"],

@@ -266,7 +266,7 @@ def others_table():
         row = [f"{case['what']}: {case['call']}", f"`{right}`"]
         for name in runtimes[1:]:
             result = case["results"][name]
-            row.append("the same" if result == right else f"**{result}**")
+            row.append("same" if result == right else f"**{result}**")
         rows.append(row)
     versions = ", ".join(f"{name} {number}" for name, number in seen["versions"].items())
     return (

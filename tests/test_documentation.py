@@ -159,3 +159,24 @@ def test_the_guides_are_all_in_the_index():
     listed = re.findall(r"^[\w-]+$", text, re.M)
     assert ":glob:\n*\n" in text
     assert all((DOCS / "guide" / f"{name}.md").exists() for name in listed)
+
+
+def test_the_picture_of_the_house_is_the_house():
+    from test_imports import EDGES, LAYERS
+
+    house = load("make_house")
+    rows = {room: row for row, (_, rooms) in enumerate(house.HOUSE) for room in rooms}
+    assert {name for names in LAYERS for name in names} == set(rows) | set(house.BESIDE)
+    package = Path(rk.__file__).parent
+    compiled = {path.stem for path in package.glob("*.pyx")}
+    compiled |= {path.parent.name for path in package.glob("*/*.pyx")}
+    assert compiled in (house.COMPILED, set())  # an installed package has no sources
+    assert set(house.CALL) | set(house.BESIDE.values()) <= set(rows)
+    for importer, imported, path in EDGES:
+        if importer in rows and imported in rows and rows[importer] == rows[imported]:
+            # A row of the picture may be two layers, of which one stands on the other.
+            assert {importer, imported} <= {"_kernels", "_sums", "_pairs", "tensor", "atb"}, path
+        elif importer in rows and imported in rows:
+            assert rows[importer] < rows[imported], path
+    kept = (DOCS / "images" / "house.svg").read_text(encoding="utf-8")
+    assert kept == house.house(), "run python docs/make_house.py"

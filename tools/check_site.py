@@ -1,0 +1,143 @@
+"""Look at every page of the built documentation: links, widths, colours, search.
+
+usage: python tools/check_site.py [docs/_build/html] [--shots FOLDER]
+
+Internal links and their anchors are followed in the files; the rest is looked at in Chromium,
+light and dark, 1280 and 390 pixels wide. Needs the `browser` extra.
+"""
+
+import argparse
+import functools
+import http.server
+import itertools
+import sys
+import threading
+from html.parser import HTMLParser
+from pathlib import Path
+from shutil import which
+from urllib.parse import unquote, urldefrag, urlsplit
+
+WIDTHS = (1280, 390)
+SCHEMES = ("light", "dark")
+# Too wide: what sticks out of the page, and what sticks out of a box that hides it.
+WIDE = """() => {
+  const root = document.documentElement;
+  if (root.scrollWidth <= root.clientWidth) return [];
+  return [...document.querySelectorAll('body *')]
+    .filter(e => e.getBoundingClientRect().right > root.clientWidth + 1)
+    .slice(0, 5).map(e => e.tagName + '.' + e.className);
+}"""
+
+
+class Page(HTMLParser):
+    """The links and the anchors of one page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.links, self.anchors = [], set()
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.anchors |= {found.get("id"), found.get("name")}
+        for name in ("href", "src"):
+            if found.get(name) and (tag != "link" or found.get("rel") != "canonical"):
+                self.links.append(found[name])
+
+
+def link_faults(root, pages):
+    parsed = {page: Page(page.read_text(encoding="utf-8")) for page in pages}
+    count, faults = 0, []
+    for page, here in parsed.items():
+        for link in here.links:
+            if urlsplit(link).scheme or link.startswith("//"):
+                continue
+            count += 1
+            path, anchor = urldefrag(link)
+            path = path.partition("?")[0]
+            target = (page.parent / unquote(path)).resolve() if path else page
+            if not target.exists():
+                faults.append(f"{page.relative_to(root)}: no {link}")
+            elif anchor and target in parsed and unquote(anchor) not in parsed[target].anchors:
+                faults.append(f"{page.relative_to(root)}: no anchor {link}")
+    return count, faults
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """A server that does not tell of each request."""
+
+    def log_message(self, *args):
+        pass
+
+
+def looks(root, pages, shots):
+    from playwright.sync_api import sync_playwright
+
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(root))
+    )
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base = f"http://127.0.0.1:{server.server_port}/"
+    faults = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=which("chromium"), args=["--no-sandbox", "--disable-gpu"]
+        )
+        context = browser.new_context()
+        # A page that waits for another host would not be whole without it.
+        context.route(
+            lambda url: not url.startswith(base) and url.startswith("http"),
+            lambda route: (faults.append(f"asks for {route.request.url}"), route.abort()),
+        )
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: faults.append(f"{tab.url}: {error}"))
+        for page in pages:
+            name = page.relative_to(root)
+            tab.goto(base + name.as_posix(), wait_until="load")
+            for width, scheme in itertools.product(WIDTHS, SCHEMES):
+                tab.set_viewport_size({"width": width, "height": 900})
+                tab.emulate_media(color_scheme=scheme)
+                look = f"{name} at {width}, {scheme}"
+                if wide := tab.evaluate(WIDE):
+                    faults.append(f"{look}: scrolls sideways: {', '.join(wide)}")
+                if tab.evaluate("document.documentElement.dataset.theme") != scheme:
+                    faults.append(f"{look}: is not {scheme}")
+                if shots:
+                    place = "-".join(name.with_suffix("").parts)
+                    tab.screenshot(path=shots / f"{place}-{width}-{scheme}.png", full_page=True)
+        context.close()
+        tab = browser.new_page()
+        tab.goto(base + "search.html?q=noop_with_empty_axes", wait_until="load")
+        try:
+            tab.wait_for_selector("ul.search li a", timeout=10_000)
+        except Exception as error:
+            faults.append(f"the search finds nothing: {error}")
+        found = tab.locator("ul.search li").count()
+        browser.close()
+    server.shutdown()
+    return found, faults
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("root", nargs="?", default="docs/_build/html", type=Path)
+    parser.add_argument("--shots", type=Path, help="keep a picture of each page here")
+    options = parser.parse_args()
+    root = options.root.resolve()
+    pages = sorted(p for p in root.rglob("*.html") if "_static" not in p.parts)
+    if options.shots:
+        options.shots.mkdir(parents=True, exist_ok=True)
+    links, faults = link_faults(root, pages)
+    found, more = looks(root, pages, options.shots)
+    faults += more
+    print(
+        f"{len(pages)} pages, {links} internal links, {found} found by the search, "
+        f"{len(faults)} faults"
+    )
+    for fault in dict.fromkeys(faults):
+        print(f"  {fault}")
+    return bool(faults)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
