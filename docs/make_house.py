@@ -1,6 +1,6 @@
 """Draw the house: `python docs/make_house.py` writes `images/house.svg`.
 
-Each row may use those below it. The numbers follow one call of `Tensor.reduce_max`.
+The numbers follow one call of `Tensor.reduce_max`.
 """
 
 from html import escape
@@ -14,9 +14,9 @@ HOUSE = [
     ("the rules said otherwise", ["explain", "reference", "_accumulator"]),
     ("the public functions", ["_engine"]),
     ("kernels meet memory", ["_walk"]),
-    ("how it is done", ["_plan", "_threads", "_kernels", "_sums", "_pairs"]),
-    ("what is allowed", ["_rules", "_inputs", "_cpu"]),
-    ("the table, the texts", ["schema", "_refusals"]),
+    ("how it is done", ["_pairs", "_sums", "_plan", "_threads", "_kernels"]),
+    ("what is allowed", ["_inputs", "_rules", "_cpu"]),
+    ("the texts, the table", ["_refusals", "schema"]),
     ("the ground", ["dtypes", "errors"]),
 ]
 COMPILED = {"_accumulator", "_cpu", "_engine", "_kernels", "_pairs", "_plan", "_rules", "_sums",
@@ -36,8 +36,8 @@ def house():
     """The picture as SVG."""
     height = ROW * len(HOUSE) + 72
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" '
-        f'height="{height}" font-family="system-ui, sans-serif" font-size="14">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}"',
+        f'viewBox="0 0 {WIDTH} {height}" font-family="system-ui, sans-serif" font-size="14">',
         f'<rect width="{WIDTH}" height="{height}" fill="#fff"/>',
     ]
     for place, (what, rooms) in enumerate(HOUSE):
@@ -77,7 +77,8 @@ def house():
     )
     parts.append(
         f'<text x="{LEFT}" y="{y + 36}" fill="#555" font-size="13">'
-        "Every room may use those in rows below its own, and none above or beside.</text></svg>"
+        "A room may use those in the rows below its own, and in its row those on its right.</text>"
+        "</svg>"
     )
     return "\n".join(parts) + "\n"
 

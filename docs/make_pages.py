@@ -67,7 +67,7 @@ def yes(flag):
 
 def names(words):
     """Names as code, in a sentence."""
-    *first, last = [f"`{word}`" for word in words]
+    *first, last = [f"`{word}`" for word in words] or [""]
     return f"{', '.join(first)} and {last}" if first else last
 
 
@@ -92,8 +92,8 @@ def version_tables():
         parts.append(f"## {op.name}\n\n{table(head, rows)}")
     return (
         "# Every version of every operator\n\n"
-        "An opset means the newest version that is not above it. This page and those it leads to are\n"
-        f"drawn from the table that the functions themselves read. The newest opset is {LAST}.\n\n"
+        "An opset means the newest version that is not above it. This page and those it\n"
+        f"leads to are drawn from the table that the functions themselves read. The newest opset is {LAST}.\n\n"
         + "\n".join(parts)
         + "\n```{toctree}\n:hidden:\n:glob:\noperators/*\n```\n"
     )
@@ -107,8 +107,8 @@ def operator_page(op):
     atb = f"`{op.atb}` ({op.atb_number})"
     return (
         f"# {op.name}\n\nThe {op.verb} over axes: {{func}}`reducekit.{op.function}` and\n"
-        f"{{meth}}`Tensor.{op.function} <reducekit.Tensor.{op.function}>`, `{op.short}` on the command\n"
-        f"line, {atb} in Ascend ATB.\n\n"
+        f"{{meth}}`Tensor.{op.function} <reducekit.Tensor.{op.function}>`, `{op.short}` on the\n"
+        f"command line, {atb} in Ascend ATB.\n\n"
         f"{table(('version', 'opsets'), rows)}\n"
         "## The value of an empty set\n\n"
         f"Where a reduced axis has size 0, each output element is this:\n\n"
@@ -131,7 +131,7 @@ def version_page(op, old, new):
     if old is None:
         text.append("## What changed\n\nNothing: it is the first version.\n")
     else:
-        changes = list(changes_of(op, old, new))
+        changes = list(changes_of(old, new))
         text.append(f"## What changed after [{old}]({old}.md)\n")
         text += [f"* {change}" for change, _, _ in changes]
         if not changes:
@@ -152,46 +152,40 @@ def version_page(op, old, new):
     return "\n".join([*text, " ".join(around), ""])
 
 
-def changes_of(op, old, new):
+def changes_of(old, new):
     """What changed, what raising the opset breaks, what lowering it breaks."""
-    come = [t for t in new.dtypes if not old.allows(t)]
-    gone = [t for t in old.dtypes if not new.allows(t)]
+    come = names(t for t in new.dtypes if not old.allows(t))
+    gone = names(t for t in old.dtypes if not new.allows(t))
     if come:
-        yield (
-            f"It takes {names(come)} too.",
-            "",
-            f"Nodes of {names(come)} are illegal: put a Cast to a type that {old} takes before the "
-            "node and one back after it.",
+        lower = (
+            f"Nodes of {come} are illegal: put a Cast to a type that {old} takes before the node "
+            "and one back after it."
         )
+        yield f"It takes {come} too.", "", lower
     if gone:
-        yield (
-            f"It no longer takes {names(gone)}.",
-            f"Nodes of {names(gone)} are illegal.",
-            "",
-        )
+        yield f"It no longer takes {gone}.", f"Nodes of {gone} are illegal.", ""
     if new.axes != old.axes:
+        illegal = "A node that has axes as an {} is illegal"
+        to_input = (
+            ": move them to a constant int64 tensor and make it the second input. Tools that read "
+            "the attribute no longer find it, and where axes are computed, the shape of the result "
+            "is not known before the model runs."
+        )
+        to_attribute = (
+            ". Constant axes become the attribute again; axes that the model computes cannot."
+        )
+        ways = {"input": to_input, "attribute": to_attribute}
         yield (
             f"Axes are an {new.axes} of the node; they were an {old.axes}.",
-            f"A node that has axes as an {old.axes} is illegal: move them to a constant int64 tensor "
-            "and make it the second input. Tools that read the attribute no longer find it, and "
-            "where axes are computed, the shape of the result is not known before the model runs."
-            if new.axes == "input"
-            else f"A node that has axes as an {old.axes} is illegal.",
-            f"A node that has axes as an {new.axes} is illegal. Constant axes become the "
-            "attribute again; axes that the model computes cannot."
-            if new.axes == "input"
-            else f"A node that has axes as an {new.axes} is illegal.",
+            illegal.format(old.axes) + ways[new.axes],
+            illegal.format(new.axes) + ways[old.axes],
         )
     if new.negative_axes and not old.negative_axes:
-        yield (
-            "Negative axes count from the end.",
-            "",
-            "Negative axes are not defined: add the rank to each, which needs a known rank.",
-        )
+        lower = "Negative axes are not defined: add the rank to each, which needs a known rank."
+        yield "Negative axes count from the end.", "", lower
     if new.noop_with_empty_axes and not old.noop_with_empty_axes:
         yield (
-            "It has `noop_with_empty_axes`, 0 by default: set to 1, a node without axes reduces "
-            "nothing.",
+            "It has `noop_with_empty_axes`, 0 by default: 1 lets a node without axes reduce none.",
             "",
             "A node that sets `noop_with_empty_axes` is illegal: without axes it is an Identity.",
         )
@@ -227,7 +221,7 @@ def examples_of(op, old, new):
 def said(call):
     """What Python prints for a call."""
     try:
-        return repr(eval(call, {"np": np, "rk": rk, "ml_dtypes": ml_dtypes})).splitlines()  # noqa: S307
+        return repr(eval(call, {"np": np, "rk": rk, "ml_dtypes": ml_dtypes})).splitlines()
     except rk.ReduceError as error:
         last = traceback.format_exception_only(error)[-1].rstrip()
         return ["Traceback (most recent call last):", "    ...", last]
@@ -269,7 +263,4 @@ def others_table():
             row.append("same" if result == right else f"**{result}**")
         rows.append(row)
     versions = ", ".join(f"{name} {number}" for name, number in seen["versions"].items())
-    return (
-        table(("reduction", *runtimes), rows)
-        + f"\nSeen on a CPU with {versions}.\n"
-    )
+    return table(("reduction", *runtimes), rows) + f"\nSeen on a CPU with {versions}.\n"

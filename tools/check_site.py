@@ -108,11 +108,12 @@ def looks(root, pages, shots):
         context.close()
         tab = browser.new_page()
         tab.goto(base + "search.html?q=noop_with_empty_axes", wait_until="load")
-        try:
-            tab.wait_for_selector("ul.search li a", timeout=10_000)
-        except Exception as error:
-            faults.append(f"the search finds nothing: {error}")
-        found = tab.locator("ul.search li").count()
+        tab.wait_for_function(
+            "Search.output && Search.status.innerText.length > 20", timeout=20_000
+        )
+        found = tab.locator("ul.search li a").count()
+        if not found:
+            faults.append("the search finds nothing")
         browser.close()
     server.shutdown()
     return found, faults
