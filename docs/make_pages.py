@@ -93,7 +93,8 @@ def version_tables():
     return (
         "# Every version of every operator\n\n"
         "An opset means the newest version that is not above it. This page and those it\n"
-        f"leads to are drawn from the table that the functions themselves read. The newest opset is {LAST}.\n\n"
+        f"leads to are drawn from the table that the functions themselves read. The newest\n"
+        f"opset is {LAST}.\n\n"
         + "\n".join(parts)
         + "\n```{toctree}\n:hidden:\n:glob:\noperators/*\n```\n"
     )
