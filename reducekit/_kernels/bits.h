@@ -88,6 +88,23 @@ static inline uint16_t rk_float_to_half(float f) {
     normal = normal > 0x7c00u ? 0x7c00u : normal;
     return (uint16_t)(sign | (m < 0x38800000u ? small : normal));
 }
+/* Finite numbers, rounded once. */
+static inline void rk_doubles_to_halves(const double *from, uint16_t *to, ptrdiff_t count) {
+    ptrdiff_t i = 0;
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    for (; i + 8 <= count; i += 8) {
+        /* Towards zero, then odd where something was cut off. */
+        __m512d x = _mm512_loadu_pd(from + i);
+        __m256 f = _mm512_cvt_roundpd_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+        __mmask8 cut = _mm512_cmp_pd_mask(_mm512_cvtps_pd(f), x, _CMP_NEQ_OQ);
+        __m256i bits = _mm256_castps_si256(f);
+        bits = _mm256_mask_or_epi32(bits, cut, bits, _mm256_set1_epi32(1));
+        _mm_storeu_si128((__m128i *)(to + i),
+                         _mm256_cvtps_ph(_mm256_castsi256_ps(bits), _MM_FROUND_TO_NEAREST_INT));
+    }
+#endif
+    for (; i < count; i++) to[i] = rk_float_to_half(rk_odd_float(from[i]));
+}
 static inline uint16_t rk_double_to_half(double x) {
     if (isnan(x)) return 0x7e00;
     if (isinf(x)) return x > 0 ? 0x7c00 : 0xfc00;

@@ -34,6 +34,7 @@ cdef struct state_t:
 
 cdef enum:
     FEW = 64
+    FEW_ROWS = 16
 
 # The last two arguments of every kernel carry no value: their types choose the
 # compiled version (element type; max or min), and callers pass NULL and 0.
@@ -58,6 +59,12 @@ ctypedef Py_ssize_t (*finish_t)(Py_ssize_t count, Py_ssize_t step, double terms,
                                 Py_ssize_t out_stride, Py_ssize_t* suspects,
                                 state_t* state, const void* kind, int order) noexcept nogil
 
+# At most FEW_ROWS rows straight to results, side by side; False where something is unsure, and
+# nothing is promised about `out` then
+ctypedef bint (*few_t)(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                       Py_ssize_t row_stride, char* out, const void* kind,
+                       int order) noexcept nogil
+
 cdef struct kernels_t:
     Py_ssize_t tile    # outputs whose state fits the arrays, TILE to LARGEST_TILE
     Py_ssize_t quick_terms   # sums of at most so many terms pay off as `quick`
@@ -71,6 +78,7 @@ cdef struct kernels_t:
     runs_t runs
     runs_t short_runs  # run of at most SHORT, kept_stride == run * itemsize, outer == 1
     rows_t rows
+    few_t few_rows     # NULL where `rows` is as fast
     fold_t fold
     finish_t finish
 

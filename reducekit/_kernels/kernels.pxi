@@ -25,7 +25,7 @@ from libc.string cimport memcpy, memset
 from libc.math cimport isfinite, isnan
 from .bind cimport bind1, bind2
 from .kernels cimport (
-    FEW, N_OPS, N_TYPES, SHORT, TILE, finish_t, fold_t, init_t, kernels_t, rows_t, runs_t,
+    FEW, N_OPS, N_TYPES, SHORT, TILE, few_t, finish_t, fold_t, init_t, kernels_t, rows_t, runs_t,
     state_t, table_t,
 )
 
@@ -47,6 +47,7 @@ cdef extern from "bits.h":
     float rk_half_to_float(uint16_t) noexcept nogil
     float rk_brain_to_float(uint16_t) noexcept nogil
     void rk_halves_to_floats(const uint16_t*, float*, Py_ssize_t) noexcept nogil
+    void rk_doubles_to_halves(const double*, uint16_t*, Py_ssize_t) noexcept nogil
     uint16_t rk_double_to_half(double) noexcept nogil
     uint16_t rk_double_to_brain(double) noexcept nogil
     float rk_odd_float(double) noexcept nogil
@@ -72,6 +73,14 @@ cdef extern from "lanes.h":
                       double* sums) noexcept nogil
     void rk_brain_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                        double* sums, float* slack) noexcept nogil
+    bint rk_few_doubles(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
+                        double* out) noexcept nogil
+    bint rk_few_floats(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
+                       float* out) noexcept nogil
+    bint rk_few_brains(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
+                       double* sums) noexcept nogil
+    void rk_short_sums(const char*, Py_ssize_t count, Py_ssize_t run, double* sums,
+                       double* rests, bint single, bint pairs) noexcept nogil
 
 ctypedef fused whole_t:
     int8_t
@@ -328,6 +337,11 @@ cdef inline void whole_rows(const char* data, Py_ssize_t columns, Py_ssize_t row
     state.fresh = False
 
 
+cdef inline Py_ssize_t runs_that_fit(Py_ssize_t run, Py_ssize_t room) noexcept nogil:
+    """Runs whose elements, or what the first division leaves of them, fill the buffers."""
+    return (2 * room if run % 2 == 0 or run % 3 == 0 else room) // run
+
+
 cdef inline Py_ssize_t whole_halve(const whole_t* source, whole_t* to, Py_ssize_t count,
                                    order_t order) noexcept nogil:
     cdef Py_ssize_t i
@@ -344,37 +358,60 @@ cdef inline Py_ssize_t whole_third(const whole_t* source, whole_t* to, Py_ssize_
     return count
 
 
+cdef inline void whole_slide(const whole_t* source, whole_t* to, Py_ssize_t count,
+                             Py_ssize_t width, order_t order) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        to[i] = join(source[i], source[i + width], order)
+
+
 cdef inline whole_t* whole_squeeze(const whole_t* source, whole_t* one, whole_t* two,
-                                   Py_ssize_t kept, Py_ssize_t run,
+                                   whole_t* three, Py_ssize_t kept, Py_ssize_t run,
                                    order_t order) noexcept nogil:
     """Reduce `kept` runs, one behind the other; the results are in one of the buffers.
 
-    Runs are divided by two and by three with vectors; what is left is walked.
+    Runs are divided by two and by three with vectors. What is left (5, 7, 11 ...) is met by
+    windows of 2, 4, 8 ... elements that begin at every element: more than is needed, but
+    all of it vectors; each run then takes the windows that cover it.
     """
     cdef whole_t* to = one
     cdef whole_t* other = two
     cdef whole_t* swap
+    cdef const whole_t* window
     cdef whole_t x
-    cdef Py_ssize_t i, k
-    while run > 1:
+    cdef Py_ssize_t i, k, width
+    while run % 2 == 0 or run % 3 == 0:
         if run % 2 == 0:
             run //= 2
             whole_halve(source, to, kept * run, order)
-        elif run % 3 == 0:
+        else:
             run //= 3
             whole_third(source, to, kept * run, order)
-        else:
-            for i in range(kept):
-                x = source[i * run]
-                for k in range(1, run):
-                    x = join(source[i * run + k], x, order)
-                to[i] = x
-            run = 1
         source = to
         swap = to
         to = other
         other = swap
-    return other
+    if run == 1:
+        return other
+    window = source
+    other = three
+    width = 1
+    while 2 * width <= run:
+        whole_slide(window, to, kept * run - 2 * width + 1, width, order)
+        window = to
+        swap = to
+        to = other
+        other = swap
+        width *= 2
+    for i in range(kept):
+        x = window[i * run]
+        if is_total[order_t](order):
+            for k in range(width, run):
+                x = join(source[i * run + k], x, order)
+        else:                    # an extreme may meet an element twice
+            x = join(window[i * run + run - width], x, order)
+        to[i] = x
+    return to
 
 
 cdef inline void whole_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
@@ -383,8 +420,9 @@ cdef inline void whole_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_
     cdef whole_t* a = <whole_t*>state.a
     cdef whole_t one[1024]
     cdef whole_t two[1024]
+    cdef whole_t three[1024]
     cdef const whole_t* results
-    cdef Py_ssize_t i, o, start, size, most = 2048 // run
+    cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 1024)
     for o in range(outer):
         start = 0
         while start < kept:
@@ -392,7 +430,7 @@ cdef inline void whole_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_
             ask_for(data + start * kept_stride + o * outer_stride, size * kept_stride)
             results = whole_squeeze(
                 <const whole_t*>(data + start * kept_stride + o * outer_stride),
-                one, two, size, run, order)
+                one, two, three, size, run, order)
             if state.fresh:
                 memcpy(a + start, results, size * sizeof(whole_t))
             else:
@@ -547,8 +585,9 @@ cdef inline void key_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
     cdef int16_t keys[2048]
     cdef int16_t one[1024]
     cdef int16_t two[1024]
+    cdef int16_t three[1024]
     cdef const int16_t* results
-    cdef Py_ssize_t i, o, start, size, most = 2048 // run
+    cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 1024)
     for o in range(outer):
         start = 0
         while start < kept:
@@ -557,7 +596,7 @@ cdef inline void key_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
             for i in range(size * run):
                 keys[i] = key16(v[i], flip, turn)
             ask_for(<const char*>v, size * kept_stride)
-            results = whole_squeeze[int16_t, largest_t](keys, one, two, size, run, 0)
+            results = whole_squeeze[int16_t, largest_t](keys, one, two, three, size, run, 0)
             if state.fresh:
                 memcpy(a + start, results, size * 2)
                 start += most
@@ -851,6 +890,91 @@ cdef inline void real_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
     state.fresh = False
 
 
+cdef inline void key32_pass(const char* data, Py_ssize_t row_stride, int count, int32_t* best,
+                            Py_ssize_t width, const bint largest, const bint first) noexcept nogil:
+    """The keys of one to four rows into a vector; `first` says that it holds nothing yet."""
+    cdef const int32_t* v0 = <const int32_t*>data
+    cdef const int32_t* v1 = <const int32_t*>(data + row_stride)
+    cdef const int32_t* v2 = <const int32_t*>(data + 2 * row_stride)
+    cdef const int32_t* v3 = <const int32_t*>(data + 3 * row_stride)
+    cdef int32_t x, y
+    cdef Py_ssize_t j
+    for j in range(width):
+        x = key32(v0[j], largest)
+        if count > 1:
+            y = key32(v1[j], largest)
+            x = y if y > x else x
+        if count > 2:
+            y = key32(v2[j], largest)
+            x = y if y > x else x
+        if count > 3:
+            y = key32(v3[j], largest)
+            x = y if y > x else x
+        best[j] = x if first or x > best[j] else best[j]
+
+
+cdef inline void key64_pass(const char* data, Py_ssize_t row_stride, int count, int64_t* best,
+                            Py_ssize_t width, const bint largest, const bint first) noexcept nogil:
+    cdef const int64_t* v0 = <const int64_t*>data
+    cdef const int64_t* v1 = <const int64_t*>(data + row_stride)
+    cdef const int64_t* v2 = <const int64_t*>(data + 2 * row_stride)
+    cdef const int64_t* v3 = <const int64_t*>(data + 3 * row_stride)
+    cdef int64_t x, y
+    cdef Py_ssize_t j
+    for j in range(width):
+        x = key64(v0[j], largest)
+        if count > 1:
+            y = key64(v1[j], largest)
+            x = y if y > x else x
+        if count > 2:
+            y = key64(v2[j], largest)
+            x = y if y > x else x
+        if count > 3:
+            y = key64(v3[j], largest)
+            x = y if y > x else x
+        best[j] = x if first or x > best[j] else best[j]
+
+
+cdef inline void keys_pass(const char* data, Py_ssize_t row_stride, int count, int64_t* best,
+                           Py_ssize_t width, const real_t* kind, const bint largest,
+                           const bint first) noexcept nogil:
+    if real_t is float:
+        key32_pass(data, row_stride, count, <int32_t*>best, width, largest, first)
+    else:
+        key64_pass(data, row_stride, count, best, width, largest, first)
+
+
+cdef inline bint real_few(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                          Py_ssize_t row_stride, char* out, const real_t* kind,
+                          order_t order) noexcept nogil:
+    # Keys, as for short runs; they settle zeros and NaNs by themselves.
+    cdef bint largest = is_largest[order_t](order)
+    cdef int64_t best[1024]
+    cdef real_t* to = <real_t*>out
+    cdef real_t x, quiet = <real_t>rk_float(0x7fc00000)
+    cdef Py_ssize_t j, r
+    r = rows & 3
+    if r == 1:
+        keys_pass[real_t](data, row_stride, 1, best, columns, kind, largest, True)
+    elif r == 2:
+        keys_pass[real_t](data, row_stride, 2, best, columns, kind, largest, True)
+    elif r == 3:
+        keys_pass[real_t](data, row_stride, 3, best, columns, kind, largest, True)
+    else:
+        keys_pass[real_t](data, row_stride, 4, best, columns, kind, largest, True)
+        r = 4
+    while r < rows:
+        keys_pass[real_t](data + r * row_stride, row_stride, 4, best, columns, kind, largest, False)
+        r += 4
+    for j in range(columns):
+        if real_t is float:
+            x = from_key32((<const int32_t*>best)[j], largest)
+        else:
+            x = from_key64(best[j], largest)
+        to[j] = quiet if x != x else x
+    return True
+
+
 cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                             state_t* state, const real_t* kind, order_t order) noexcept nogil:
@@ -862,6 +986,7 @@ cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
     cdef int64_t keys[1024]
     cdef int64_t one[512]
     cdef int64_t two[512]
+    cdef int64_t three[512]
     cdef int32_t* narrow = <int32_t*>keys
     cdef const int64_t* results8
     cdef const int32_t* results4
@@ -869,7 +994,7 @@ cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
     cdef real_t x, infinity = <real_t>rk_float(0x7f800000)
     cdef real_t nothing = -infinity if largest else infinity
     cdef uint32_t sign
-    cdef Py_ssize_t i, o, start, size, most = 1024 // run
+    cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 512)
     for o in range(outer):
         start = 0
         while start < kept:
@@ -880,11 +1005,11 @@ cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
                 for i in range(size * run):
                     narrow[i] = key32((<const int32_t*>p)[i], largest)
                 results4 = whole_squeeze[int32_t, largest_t](
-                    narrow, <int32_t*>one, <int32_t*>two, size, run, 0)
+                    narrow, <int32_t*>one, <int32_t*>two, <int32_t*>three, size, run, 0)
             else:
                 for i in range(size * run):
                     keys[i] = key64((<const int64_t*>p)[i], largest)
-                results8 = whole_squeeze[int64_t, largest_t](keys, one, two, size, run, 0)
+                results8 = whole_squeeze[int64_t, largest_t](keys, one, two, three, size, run, 0)
             for i in range(size):
                 if real_t is float:
                     x = from_key32(results4[i], largest)
@@ -1199,7 +1324,10 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
     cdef double* to
     cdef double t, s, z
     cdef uint32_t high, low
-    cdef Py_ssize_t i, o, k, start, size, left, most = 1024 // run
+    cdef Py_ssize_t i, o, k, start, size, left, most = runs_that_fit(run, 512)
+    # Of two and three alone: these are divided, others are summed as columns.
+    cdef bint smooth = run == 2 or run == 3 or run == 4 or run == 6 or run == 8 or run == 9 \
+        or run == 12 or run == 16 or run == 18 or run == 24 or run == 27 or run == 32
     for o in range(outer):
         start = 0
         while start < kept:
@@ -1211,42 +1339,36 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
             low = ~<uint32_t>0
             if narrow_t is not half_t:
                 gather_evidence[narrow_t](x, size * run, &high, &low)
-            # The first division, by two or three, goes with the conversion.
             left = run
             if narrow_t is float:
                 f = x
             else:
                 f = floats
                 to_floats[narrow_t](x, floats, size * run)
-            if left % 2 == 0:
-                left //= 2
-                for k in range(size * left):
-                    wide[k] = <double>f[2 * k] + <double>f[2 * k + 1]
-            elif left % 3 == 0:
-                left //= 3
-                for k in range(size * left):
-                    wide[k] = (<double>f[3 * k] + <double>f[3 * k + 1]) + <double>f[3 * k + 2]
+            source = one
+            if not smooth:
+                rk_short_sums(<const char*>f, size, run, one, NULL, True, False)
             else:
-                for k in range(size * run):
-                    wide[k] = f[k]
-            source = wide
-            to = one
-            while left > 1:
+                # The first division, by two or three, goes with the conversion.
                 if left % 2 == 0:
                     left //= 2
-                    halve_doubles(source, to, size * left)
-                elif left % 3 == 0:
-                    left //= 3
-                    third_doubles(source, to, size * left)
+                    for k in range(size * left):
+                        wide[k] = <double>f[2 * k] + <double>f[2 * k + 1]
                 else:
-                    for i in range(size):
-                        t = source[i * left]
-                        for k in range(1, left):
-                            t += source[i * left + k]
-                        to[i] = t
-                    left = 1
-                source = to
-                to = &two[0] if to == &one[0] else &one[0]
+                    left //= 3
+                    for k in range(size * left):
+                        wide[k] = (<double>f[3 * k] + <double>f[3 * k + 1]) + <double>f[3 * k + 2]
+                source = wide
+                to = one
+                while left > 1:
+                    if left % 2 == 0:
+                        left //= 2
+                        halve_doubles(source, to, size * left)
+                    else:
+                        left //= 3
+                        third_doubles(source, to, size * left)
+                    source = to
+                    to = &two[0] if to == &one[0] else &one[0]
             if state.fresh:
                 for i in range(size):
                     a[start + i] = source[i]
@@ -1287,6 +1409,26 @@ cdef inline void brain_rows(const char* data, Py_ssize_t width, Py_ssize_t rows,
             peak[j] = m if m > peak[j] else peak[j]
 
 
+cdef inline void sign_zeros(double* total, Py_ssize_t width, const char* data, Py_ssize_t rows,
+                            Py_ssize_t row_stride) noexcept nogil:
+    """Of columns of float16 that sum up to zero, those that hold nothing but -0.0 give -0.0."""
+    cdef Py_ssize_t first, j, r, end
+    cdef int32_t zeros
+    for first in range(0, width, 64):
+        end = first + 64 if width - first > 64 else width
+        zeros = 0
+        for j in range(first, end):
+            zeros += 1 if total[j] == 0 else 0
+        if not zeros:
+            continue
+        for j in range(first, end):
+            if total[j] == 0:
+                r = 0
+                while r < rows and (<const uint16_t*>(data + r * row_stride))[j] == 0x8000:
+                    r += 1
+                total[j] = -0.0 if r == rows else 0.0
+
+
 cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                              Py_ssize_t row_stride, state_t* state,
                              const narrow_t* kind, int order) noexcept nogil:
@@ -1299,7 +1441,6 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
     cdef const char* p
     cdef uint32_t m
     cdef Py_ssize_t first, width, r, j, start, size
-    cdef bint some_zero
     if state.fresh:
         narrow_init(0, columns, state, NULL, 0)
         state.fresh = False
@@ -1317,13 +1458,7 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
                                   d + first, False)
             elif narrow_t is half_t:
                 rk_half_rows(p, width, size, row_stride, total)
-                some_zero = False
-                for j in range(width):
-                    some_zero |= total[j] == 0
-                if some_zero:
-                    for j in range(width):
-                        if total[j] == 0:
-                            total[j] = zero_of_column(p + j * 2, size, row_stride)
+                sign_zeros(total, width, p, size, row_stride)
             elif state.quick:
                 rk_brain_rows(p, width, size, row_stride, total, <float*>(c + first))
             else:
@@ -1340,16 +1475,6 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
                 for j in range(width):
                     m = magnitude[narrow_t]((<const narrow_t*>p)[j]) - 1   # zeros: the largest
                     d[first + j] = m if m < d[first + j] else d[first + j]
-
-
-cdef inline double zero_of_column(const char* data, Py_ssize_t rows,
-                                  Py_ssize_t row_stride) noexcept nogil:
-    """The zero that a column of float16 sums up to: -0.0 if it holds nothing else."""
-    cdef Py_ssize_t r
-    for r in range(rows):
-        if (<const uint16_t*>(data + r * row_stride))[0] != 0x8000:
-            return 0.0
-    return -0.0
 
 
 cdef inline void narrow_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
@@ -1458,8 +1583,7 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
         for i in range(count):
             unsure += 1 if b[i] != 0 or a[i] - a[i] != 0 else 0
         unsure += 1 if terms > MOST_HALVES else 0
-        for i in range(count):
-            low[i] = rounded_finite[narrow_t](a[i], kind)
+        rk_doubles_to_halves(a, <uint16_t*>low, count)
         if unsure:
             for i in range(count):
                 s = a[i] + b[i]
@@ -1519,6 +1643,32 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
                 found += 1
     emit_narrow[narrow_t](low, count, out, out_stride)
     return found
+
+
+cdef inline bint narrow_few(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                            Py_ssize_t row_stride, char* out, const narrow_t* kind,
+                            int order) noexcept nogil:
+    cdef double total[1056]
+    cdef narrow_t* to = <narrow_t*>out
+    cdef Py_ssize_t j
+    cdef int32_t odd = 0
+    if narrow_t is float:
+        return rk_few_floats(data, columns, rows, row_stride, to)
+    elif narrow_t is brain_t:
+        if not rk_few_brains(data, columns, rows, row_stride, total):
+            return False
+    else:
+        rk_half_rows(data, columns, rows, row_stride, total)
+        for j in range(columns):
+            odd += 1 if total[j] - total[j] != 0 else 0
+        if odd:
+            return False
+        sign_zeros(total, columns, data, rows, row_stride)
+        rk_doubles_to_halves(total, <uint16_t*>to, columns)
+        return True
+    for j in range(columns):
+        to[j] = rounded_finite[narrow_t](total[j], kind)
+    return True
 
 
 cdef inline void emit_narrow(const narrow_t* results, Py_ssize_t count, char* out,
@@ -1630,17 +1780,7 @@ cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
                     rests[i] = (v[2 * i] - (s - z)) + (v[2 * i + 1] - z)
                     sums[i] = s
             else:
-                for i in range(size):
-                    s = v[i * run]
-                    e = 0
-                    for k in range(1, run):
-                        x = v[i * run + k]
-                        t = s + x
-                        z = t - s
-                        e += (s - (t - z)) + (x - z)
-                        s = t
-                    sums[i] = s
-                    rests[i] = e
+                rk_short_sums(<const char*>v, size, run, sums, rests, False, True)
             if state.fresh:
                 memcpy(a + start, sums, size * 8)
                 memcpy(b + start, rests, size * 8)
@@ -1687,6 +1827,11 @@ cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t r
             z = s - a[j]
             b[j] = (a[j] - (s - z)) + (b[j] - z)
             a[j] = s
+
+
+cdef bint wide_few(const char* data, Py_ssize_t columns, Py_ssize_t rows, Py_ssize_t row_stride,
+                   char* out, const void* kind, int order) noexcept nogil:
+    return rk_few_doubles(data, columns, rows, row_stride, <double*>out)
 
 
 cdef inline void wide_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
@@ -1779,6 +1924,7 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.size_b = b
     k.size_c = c
     k.size_d = d
+    k.few_rows = NULL
     k.quick_terms = 0
     k.quick_rows = False
     k.long_run = 8192
@@ -1810,6 +1956,7 @@ cdef void use_real(kernels_t* k, const real_t* kind, order_t order) noexcept:
     k.runs = <runs_t>real_runs[real_t, order_t]
     k.short_runs = <runs_t>real_short[real_t, order_t]
     k.rows = <rows_t>real_rows[real_t, order_t]
+    k.few_rows = <few_t>real_few[real_t, order_t]
     k.fold = <fold_t>real_fold[real_t, order_t]
     k.finish = <finish_t>real_finish[real_t, order_t]
 
@@ -1824,6 +1971,7 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
     k.runs = <runs_t>narrow_runs[narrow_t]
     k.short_runs = <runs_t>narrow_short[narrow_t]
     k.rows = <rows_t>narrow_rows[narrow_t]
+    k.few_rows = <few_t>narrow_few[narrow_t]
     k.fold = narrow_fold
     k.finish = <finish_t>narrow_finish[narrow_t]
 
@@ -1835,6 +1983,7 @@ cdef void use_wide(kernels_t* k) noexcept:
     k.runs = wide_runs
     k.short_runs = wide_short
     k.rows = wide_rows
+    k.few_rows = wide_few
     k.fold = wide_fold
     k.finish = wide_finish
 

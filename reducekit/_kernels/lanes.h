@@ -46,11 +46,7 @@ V_CODE v_doubles d_total(v_doubles s, v_doubles r) {
     v_longs whole = (v_longs)(r == d_all(0));
     return (v_doubles)(((v_longs)s & whole) | ((v_longs)(s + r) & ~whole));
 }
-/* The smaller magnitude less one, as bits: zeros become the largest. */
-V_CODE v_words w_least(v_words least, v_floats x) {
-    v_words m = ((v_words)x & 0x7fffffffu) - 1, less = (v_words)(m < least);
-    return (m & less) | (least & ~less);
-}
+V_CODE v_words w_not(v_words x) { return ~x; }
 V_CODE v_words w_all(uint32_t x) {
     return (v_words){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
@@ -78,6 +74,18 @@ V_CODE v_floats f_even_brains(v_shorts v) { return (v_floats)((v_words)v << 16);
 V_CODE v_floats f_odd_brains(v_shorts v) { return (v_floats)((v_words)v & 0xffff0000u); }
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
+/* The larger magnitude, as bits: infinity and NaN are the largest. */
+V_CODE v_words w_most(v_words most, v_floats x) {
+    return (v_words)_mm512_max_epu32((__m512i)most, (__m512i)((v_words)x & 0x7fffffffu));
+}
+/* The smaller magnitude less one, as bits: zeros become the largest. */
+V_CODE v_words w_least(v_words least, v_floats x) {
+    return (v_words)_mm512_min_epu32((__m512i)least, (__m512i)(((v_words)x & 0x7fffffffu) - 1));
+}
+V_CODE v_floats f_doubles(v_doubles low, v_doubles high) {
+    return (v_floats)_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)low)),
+                                        _mm512_cvtpd_ps((__m512d)high), 1);
+}
 V_CODE v_floats f_brains(const uint16_t *p) {
     return (v_floats)_mm512_slli_epi32(
         _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16);
@@ -119,6 +127,20 @@ V_CODE v_floats f_minus(v_floats x, v_floats one, v_floats y) {
     return (v_floats)_mm512_fnmadd_ps((__m512)y, (__m512)one, (__m512)x);
 }
 #else
+V_CODE v_words w_most(v_words most, v_floats x) {
+    v_words m = (v_words)x & 0x7fffffffu, more = (v_words)(m > most);
+    return (m & more) | (most & ~more);
+}
+V_CODE v_words w_least(v_words least, v_floats x) {
+    v_words m = ((v_words)x & 0x7fffffffu) - 1, less = (v_words)(m < least);
+    return (m & less) | (least & ~less);
+}
+V_CODE v_floats f_doubles(v_doubles low, v_doubles high) {
+    union { v_floats all; v_half_floats half[2]; } u;
+    u.half[0] = __builtin_convertvector(low, v_half_floats);
+    u.half[1] = __builtin_convertvector(high, v_half_floats);
+    return u.all;
+}
 V_CODE v_floats f_brains(const uint16_t *p) {
     typedef uint16_t v_half_shorts __attribute__((vector_size(32)));
     v_half_shorts v;
@@ -202,6 +224,12 @@ V_CODE v_doubles d_total(v_doubles s, v_doubles r)
 V_CODE v_words w_least(v_words least, v_floats x)
     V_EACH(v_words, 16, (rk_bits32(x.at[k]) & 0x7fffffffu) - 1 < least.at[k]
                             ? (rk_bits32(x.at[k]) & 0x7fffffffu) - 1 : least.at[k])
+V_CODE v_words w_most(v_words most, v_floats x)
+    V_EACH(v_words, 16, (rk_bits32(x.at[k]) & 0x7fffffffu) > most.at[k]
+                            ? (rk_bits32(x.at[k]) & 0x7fffffffu) : most.at[k])
+V_CODE v_words w_not(v_words x) V_EACH(v_words, 16, ~x.at[k])
+V_CODE v_floats f_doubles(v_doubles low, v_doubles high)
+    V_EACH(v_floats, 16, (float)(k < 8 ? low.at[k & 7] : high.at[k & 7]))
 V_CODE v_words w_all(uint32_t x) V_EACH(v_words, 16, x)
 V_CODE v_words w_load(const uint32_t *p) { v_words v; memcpy(&v, p, 64); return v; }
 V_CODE void w_store(uint32_t *p, v_words v) { memcpy(p, &v, 64); }
@@ -549,12 +577,12 @@ V_CODE void rk_quick_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
 /* ---------------------------------------------------------------- rows
 
    `rows` rows of `width` columns, each row `stride` bytes behind the one before, column by
-   column, strip by strip. Eight rows are read together, so that the sums so far are loaded and
-   stored once for all of them (with sixteen, the processor's prefetch loses track of the rows,
-   and asking for memory costs as much again).
+   column, strip by strip. Some rows (8 to 32: what was fastest) are read together, so that the sums so far are loaded and
+   stored once for all of them. The processor's own prefetch loses track of so many rows, so each
+   is asked for RK_ACROSS bytes ahead.
 
    The last strip ends with the row, and shares columns with the one before. */
-#define RK_ROWS 8
+#define RK_ACROSS 256
 #define RK_STRIP 32
 
 /* float64: into pairs. With `peaks`, the largest magnitude of each column. In the last strip the
@@ -569,6 +597,8 @@ V_CODE void rk_double_strip(const char *data, ptrdiff_t stride, ptrdiff_t rows, 
     v_doubles p = d_all(0), o = p, one = d_all(rk_one), v, w;
     if (peaks) { p = d_load(peak); o = d_load(peak + 8); }
     for (; rows; rows--, data += stride) {
+        RK_PREFETCH(data + RK_ACROSS);
+        RK_PREFETCH(data + RK_ACROSS + 64);
         v = RK_ONLY(d_load((const double *)data), old);
         w = RK_ONLY(d_load((const double *)data + 8), old - 8);
         RK_ENTER(s, r, v);
@@ -580,10 +610,10 @@ V_CODE void rk_double_strip(const char *data, ptrdiff_t stride, ptrdiff_t rows, 
 }
 V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
                            double *sums, double *rests, double *peak, const int peaks) {
-    double copy[RK_ROWS * 16], a[16], b[16], c[16];
+    double copy[16 * 16], a[16], b[16], c[16];
     ptrdiff_t j, k, n;
-    for (; rows > 0; rows -= RK_ROWS, data += RK_ROWS * stride) {
-        n = rows < RK_ROWS ? rows : RK_ROWS;
+    for (; rows > 0; rows -= 16, data += 16 * stride) {
+        n = rows < 16 ? rows : 16;
         for (j = 0; j + 16 <= width; j += 16)
             rk_double_strip(data + j * 8, stride, n, sums + j, rests + j, peak + j, peaks, 0, 0);
         if (j == width) continue;
@@ -607,13 +637,13 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
 
 /* The narrow types: at most 128 rows, whose sums, in double, are left in `sums`: room for
    `width` and a strip. The last strip has sums of its own, of which the new ones are kept.
-   RK_STRIPS calls work(rows, number of rows, their stride, first column, place of the sums). */
-#define RK_STRIPS(type, work) do { \
-        type copy[RK_ROWS * RK_STRIP]; \
+   RK_STRIPS calls work(rows, how many, their stride, first column, place of its sums). */
+#define RK_STRIPS(type, together, work) do { \
+        type copy[(together) * RK_STRIP]; \
         ptrdiff_t j, k, n, whole = width / RK_STRIP * RK_STRIP; \
         for (j = 0; j < whole + RK_STRIP; j++) sums[j] = -0.0; \
-        for (; rows > 0; rows -= RK_ROWS, data += RK_ROWS * stride) { \
-            n = rows < RK_ROWS ? rows : RK_ROWS; \
+        for (; rows > 0; rows -= together, data += (together) * stride) { \
+            n = rows < (together) ? rows : (together); \
             for (j = 0; j < whole; j += RK_STRIP) \
                 work(data + j * (ptrdiff_t)sizeof(type), n, stride, j, j); \
             if (j == width) continue; \
@@ -645,6 +675,8 @@ V_CODE void rk_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, d
     if (leasts) { l = w_load(least); m = w_load(least + 16); }
     for (; rows; rows--, data += stride) {
         const float *x = (const float *)data;
+        RK_PREFETCH(data + RK_ACROSS);
+        RK_PREFETCH(data + RK_ACROSS + 64);
         v = f_load(x);
         w = f_load(x + 16);
         a = d_add(a, d_floats(x)); b = d_add(b, d_floats(x + 8));
@@ -660,7 +692,7 @@ V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
                           double *sums, float *peak, uint32_t *least, const int leasts) {
 #define RK_WORK(p, n, stride, column, at) \
         rk_float_strip(p, n, stride, sums + (at), peak + (column), least + (column), leasts)
-    RK_STRIPS(float, RK_WORK);
+    RK_STRIPS(float, 32, RK_WORK);
 #undef RK_WORK
     RK_KEEP_NEW(sums);
 }
@@ -670,15 +702,21 @@ V_CODE void rk_half_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, do
     v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
     v_floats one = f_all((float)rk_one), magic = f_all(786432.0f), u, l, t, m;
     u = l = t = m = f_all(-0.0f);
-    for (; rows; rows--, data += stride)
-        RK_SPLIT_BOTH(f_halves((const uint16_t *)data), f_halves((const uint16_t *)data + 16));
-    RK_PARTS_TO_DOUBLE();
+    for (; rows > 0; rows -= 16) {        /* so many can be split into exact parts */
+        ptrdiff_t end = rows < 16 ? rows : 16;
+        u = l = t = m = f_all(-0.0f);
+        for (; end; end--, data += stride) {
+            RK_PREFETCH(data + RK_ACROSS);
+            RK_SPLIT_BOTH(f_halves((const uint16_t *)data), f_halves((const uint16_t *)data + 16));
+        }
+        RK_PARTS_TO_DOUBLE();
+    }
     d_store(sums, a); d_store(sums + 8, b); d_store(sums + 16, c); d_store(sums + 24, d);
 }
 V_CODE void rk_half_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
                          double *sums) {
 #define RK_WORK(p, n, stride, column, at) rk_half_strip(p, n, stride, sums + (at))
-    RK_STRIPS(uint16_t, RK_WORK);
+    RK_STRIPS(uint16_t, 16, RK_WORK);
 #undef RK_WORK
     RK_KEEP_NEW(sums);
 }
@@ -689,26 +727,29 @@ V_CODE void rk_half_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrd
 V_CODE void rk_brain_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
                            float *slack) {
     v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
-    v_floats e, v, w;
+    v_floats even = f_load(slack), odd = f_load(slack + 16), v, w;
     uint16_t nothing[RK_STRIP];
     const uint16_t *x[8];
-    int r;
-    if (rows < 8)
-        for (r = 0; r < RK_STRIP; r++) nothing[r] = 0x8000;
-    for (r = 0; r < 8; r++) x[r] = r < rows ? (const uint16_t *)(data + r * stride) : nothing;
-#define RK_EIGHT_ROWS(half, low, high, slack) do { \
-        e = f_load(slack); \
+    ptrdiff_t r;
+    for (r = 0; r < RK_STRIP; r++) nothing[r] = 0x8000;
+#define RK_EIGHT_ROWS(half, low, high, kept) do { \
+        v_floats e = kept; \
         RK_FOUR(half(h_load(x[0])), half(h_load(x[1])), half(h_load(x[2])), half(h_load(x[3])), v); \
         RK_FOUR(half(h_load(x[4])), half(h_load(x[5])), half(h_load(x[6])), half(h_load(x[7])), w); \
         v = f_add(v, w); \
         low = d_add(low, d_low(v)); \
         high = d_add(high, d_high(v)); \
-        f_store(slack, e); \
+        kept = e; \
     } while (0)
-    RK_EIGHT_ROWS(f_even_brains, a, b, slack);
-    RK_EIGHT_ROWS(f_odd_brains, c, d, slack + 16);
+    for (; rows > 0; rows -= 8, data += 8 * stride) {
+        if (rows >= 8) for (r = 0; r < 8; r++) x[r] = (const uint16_t *)(data + r * stride);
+        else for (r = 0; r < 8; r++) x[r] = r < rows ? (const uint16_t *)(data + r * stride) : nothing;
+        RK_EIGHT_ROWS(f_even_brains, a, b, even);
+        RK_EIGHT_ROWS(f_odd_brains, c, d, odd);
+    }
 #undef RK_EIGHT_ROWS
     d_store(sums, a); d_store(sums + 8, b); d_store(sums + 16, c); d_store(sums + 24, d);
+    f_store(slack, even); f_store(slack + 16, odd);
 }
 /* `slack` is added to; like `sums` it has room for a strip more. */
 V_CODE void rk_brain_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
@@ -718,7 +759,7 @@ V_CODE void rk_brain_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
     ptrdiff_t i, whole = (width + RK_STRIP - 1) / RK_STRIP * RK_STRIP;
     for (i = 0; i < whole; i++) e[i] = 0;
 #define RK_WORK(p, n, stride, column, at) rk_brain_strip(p, n, stride, sums + (at), e + (at))
-    RK_STRIPS(uint16_t, RK_WORK);
+    RK_STRIPS(uint16_t, 8, RK_WORK);
 #undef RK_WORK
     for (i = 0; i < whole; i += RK_STRIP) {
         int k;
@@ -730,6 +771,174 @@ V_CODE void rk_brain_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
     RK_KEEP_NEW(sums);
     RK_KEEP_NEW(e);
     for (i = 0; i < width; i++) slack[i] += 3 * e[i];
+}
+
+/* ---------------------------------------------------------------- a few rows
+
+   At most 16 rows, straight to results: nothing is kept for later, and what proves the results
+   is gathered for all columns together. 0 is returned where that is not enough, and for rows
+   that are no strip wide; `out` then holds anything. */
+#define RK_EACH_STRIP(columns, work) do { \
+        ptrdiff_t j; \
+        for (j = 0; j + (columns) <= width; j += (columns)) work(j); \
+        if (j < width) { j = width - (columns); work(j); } \
+    } while (0)
+
+V_CODE int rk_few_doubles(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
+                          double *out) {
+    v_doubles one = d_all(rk_one), odd = d_all(0), s, r, t, q;
+    ptrdiff_t k;
+    if (width < 16) return 0;
+#define RK_WORK(j) do { \
+        const char *at = data + (j) * 8; \
+        s = t = d_all(-0.0); \
+        r = q = d_all(0); \
+        for (k = 0; k < rows; k++, at += stride) { \
+            RK_PREFETCH(at + 1024); \
+            RK_PREFETCH(at + 1088); \
+            RK_ENTER(s, r, d_load((const double *)at)); \
+            RK_ENTER(t, q, d_load((const double *)at + 8)); \
+        } \
+        odd = d_add(odd, d_add(d_sub(s, s), d_sub(t, t)));      /* NaN where not finite */ \
+        d_store(out + (j), d_total(s, r)); \
+        d_store(out + (j) + 8, d_total(t, q)); \
+    } while (0)
+    RK_EACH_STRIP(16, RK_WORK);
+#undef RK_WORK
+    return d_sum(odd) == 0;
+}
+
+/* Sums in double, of floats or of bfloat16; true if all of them are exact: multiples of the last
+   bit of the least element, and less than 53 bits above it. */
+V_CODE int rk_few_exact(uint32_t most, uint32_t least, int bits) {
+    return most < 0x7f800000u && (most >> 23) + bits + 4 <= ((least + 1) >> 23) + 53;
+}
+V_CODE uint32_t w_top(v_words v) {
+    uint32_t x[16], top = 0;
+    int k;
+    w_store(x, v);
+    for (k = 0; k < 16; k++) top = x[k] > top ? x[k] : top;
+    return top;
+}
+#define RK_FEW(load, item) do { \
+        const char *at = data + (j) * (ptrdiff_t)(item); \
+        a = b = d_all(-0.0); \
+        for (k = 0; k < rows; k++, at += stride) { \
+            RK_PREFETCH(at + 1024); \
+            v = load; \
+            a = d_add(a, d_low(v)); \
+            b = d_add(b, d_high(v)); \
+            most = w_most(most, v); \
+            least = w_least(least, v); \
+        } \
+    } while (0)
+
+V_CODE int rk_few_floats(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
+                         float *out) {
+    v_doubles a, b;
+    v_words most = w_all(0), least = w_all(0xffffffffu);
+    v_floats v;
+    ptrdiff_t k;
+    if (width < 16) return 0;
+#define RK_WORK(j) do { \
+        RK_FEW(f_load((const float *)at), 4); \
+        f_store(out + (j), f_doubles(a, b)); \
+    } while (0)
+    RK_EACH_STRIP(16, RK_WORK);
+#undef RK_WORK
+    return rk_few_exact(w_top(most), ~w_top(w_not(least)), 24);
+}
+V_CODE int rk_few_brains(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
+                         double *sums) {
+    v_doubles a, b;
+    v_words most = w_all(0), least = w_all(0xffffffffu);
+    v_floats v;
+    ptrdiff_t k;
+    if (width < 16) return 0;
+#define RK_WORK(j) do { \
+        RK_FEW(f_brains((const uint16_t *)at), 2); \
+        d_store(sums + (j), a); \
+        d_store(sums + (j) + 8, b); \
+    } while (0)
+    RK_EACH_STRIP(16, RK_WORK);
+#undef RK_WORK
+    return rk_few_exact(w_top(most), ~w_top(w_not(least)), 8);
+}
+
+/* ---------------------------------------------------------------- short runs
+
+   Eight runs of 4 to 32 elements, one behind the other, are turned into columns of eight, by
+   exchanging ever larger parts of neighbours; then all eight are summed at once. */
+#ifdef V_SHUFFLE
+V_CODE void rk_transpose(v_doubles *v) {
+    v_doubles t[8];
+    int k;
+    for (k = 0; k < 8; k += 2) {
+        t[k] = __builtin_shufflevector(v[k], v[k + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        t[k + 1] = __builtin_shufflevector(v[k], v[k + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    for (k = 0; k < 8; k += 4) {
+        v[k] = __builtin_shufflevector(t[k], t[k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+        v[k + 1] = __builtin_shufflevector(t[k + 1], t[k + 3], 0, 1, 8, 9, 4, 5, 12, 13);
+        v[k + 2] = __builtin_shufflevector(t[k], t[k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        v[k + 3] = __builtin_shufflevector(t[k + 1], t[k + 3], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+    for (k = 0; k < 4; k++) {
+        t[k] = __builtin_shufflevector(v[k], v[k + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        t[k + 4] = __builtin_shufflevector(v[k], v[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+    for (k = 0; k < 8; k++) v[k] = t[k];
+}
+#else
+V_CODE void rk_transpose(v_doubles *v) {
+    double from[64], to[64];
+    int i, k;
+    memcpy(from, v, sizeof from);
+    for (i = 0; i < 8; i++)
+        for (k = 0; k < 8; k++) to[i * 8 + k] = from[k * 8 + i];
+    memcpy(v, to, sizeof to);
+}
+#endif
+
+/* `count` runs to pairs, or, without `pairs`, to plain sums; `single`: of floats. */
+V_CODE void rk_short_sums(const char *data, ptrdiff_t count, ptrdiff_t run, double *sums,
+                          double *rests, const int single, const int pairs) {
+    double copy[8 * 32 + 8], out[8], lost[8];
+    v_doubles v[8], s, r, one = d_all(rk_one);
+    ptrdiff_t i, c, k, item = single ? 4 : 8;
+    for (i = 0; i < count; i += 8) {
+        const char *at = data + i * run * item;
+        /* The last runs go through a copy: eight elements are read, if there are so many or not. */
+        int last = count - i < 8 || (run < 8 && count - i < 16);
+        if (last) {
+            memset(copy, 0, sizeof copy);
+            memcpy(copy, at, (size_t)((count - i < 8 ? count - i : 8) * run * item));
+            at = (const char *)copy;
+        }
+        s = d_all(-0.0);
+        r = d_all(0);
+        for (c = 0; c < run; c += 8) {
+            ptrdiff_t from = run < 8 ? 0 : run - c < 8 ? run - 8 : c;
+            ptrdiff_t end = run < 8 ? run : 8;
+            for (k = 0; k < 8; k++) {
+                const char *p = at + (k * run + from) * item;
+                v[k] = single ? d_floats((const float *)p) : d_load((const double *)p);
+            }
+            rk_transpose(v);
+            for (k = c - from; k < end; k++) {
+                if (pairs) RK_ENTER(s, r, v[k]);
+                else s = d_add(s, v[k]);
+            }
+        }
+        if (count - i < 8) {
+            d_store(out, s);
+            memcpy(sums + i, out, (size_t)(count - i) * 8);
+            if (pairs) { d_store(lost, r); memcpy(rests + i, lost, (size_t)(count - i) * 8); }
+        } else {
+            d_store(sums + i, s);
+            if (pairs) d_store(rests + i, r);
+        }
+    }
 }
 
 #endif
