@@ -341,6 +341,8 @@ def _wrong_type(node: Reduction, name: str) -> Problem:
 
 def _axes_attribute(node: Reduction, version: schema.OperatorVersion) -> Problem:
     text = f"axes are an attribute, but {version} takes them as an input"
+    if "axes" not in node.attributes:  # of another type: only the author knows what is meant
+        return Problem("axes-attribute", text)
     value = node.attributes["axes"]
     if value is REFERENCE:
         edit = Edit(

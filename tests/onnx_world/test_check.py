@@ -8,7 +8,7 @@ import onnx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from onnx import TensorProto, helper, numpy_helper
+from onnx import AttributeProto, TensorProto, helper, numpy_helper
 from onnx_world.builders import (
     OPERATORS,
     boundaries,
@@ -928,3 +928,20 @@ def test_every_element_type_is_judged_as_the_table_says():
 def test_a_saved_model_names_its_file(tmp_path):
     path = save(reduction("ReduceMax", 13), tmp_path / "m.onnx")
     assert str(check_model(path)).startswith(f"{path}: IR version 10, opset 13\n1 reduction: all")
+
+
+@pytest.mark.parametrize(
+    "kind", [AttributeProto.FLOATS, AttributeProto.STRING, AttributeProto.TENSOR]
+)
+@pytest.mark.parametrize("op", OPERATORS)
+def test_an_axes_attribute_of_another_type_where_axes_are_an_input(op, kind):
+    """At the model's own opset, and at the target of one that is older."""
+    for opset in (12, 18):
+        made = reduction(op, opset, axes=[1], form="attribute")
+        made.graph.node[0].attribute[0].type = kind
+        report = check_model(made, 20)
+        assert not report.ok
+        rules = {found.rule for item in report.nodes for found in item.findings}
+        assert {"attribute-type", "axes-attribute"} <= rules
+        json.loads(report.to_json())
+        str(report)
