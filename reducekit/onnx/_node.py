@@ -214,12 +214,13 @@ def resolve(
         numpy_dtype = by_name(dtype).numpy_dtype
     except KeyError:
         raise _refusals.dtype_never(node.operator.function, dtype) from None
+    keepdims = node.flag("keepdims", 1)  # which a function's caller may decide: no axis hangs on it
     result: tuple[schema.OperatorVersion, tuple[int, ...], bool, bool] = resolve_call(
         _POSITION[node.operator.name],
         rank,
         numpy_dtype,
         axes,
-        node.flag("keepdims", 1),
+        keepdims is None or keepdims,
         node.flag("noop_with_empty_axes", 0),
         opset,
         strict,

@@ -120,7 +120,7 @@ def infer(
             return infer(node, opset, data, Axes("input", (), axes.type), strict=strict)
         return TensorType(data.dtype, tuple(1 if dim == 1 else None for dim in data.shape or ()))
     if data.shape is None:
-        if not axes.values and not noop and keepdims == 0:
+        if not axes.values and noop == 0 and keepdims == 0:
             return TensorType(data.dtype, ())
         return TensorType(data.dtype)
     if keepdims is None or noop is None:

@@ -945,3 +945,21 @@ def test_an_axes_attribute_of_another_type_where_axes_are_an_input(op, kind):
         assert {"attribute-type", "axes-attribute"} <= rules
         json.loads(report.to_json())
         str(report)
+
+
+@pytest.mark.parametrize("flag", ["keepdims", "noop_with_empty_axes", "axes"])
+def test_a_node_outside_functions_that_refers_to_an_attribute(flag):
+    """Nobody gives it a value, and the rest of the node is judged all the same."""
+    for op in OPERATORS:
+        for opset in (12, 18):
+            made = reduction(op, opset, axes=[1])
+            attributes = {item.name: item for item in made.graph.node[0].attribute}
+            if flag not in attributes:
+                attributes[flag] = made.graph.node[0].attribute.add(
+                    name=flag, type=AttributeProto.INT
+                )
+            attributes[flag].ref_attr_name = "nowhere"
+            for target in (None, 11, 20):
+                report = check_model(made, target)
+                json.loads(report.to_json())
+                assert str(report)
