@@ -16,7 +16,7 @@ from libc.stdint cimport uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from ._kernels.kernels cimport FEW, FEW_ROWS, LARGEST_TILE, TILE, kernels_t, state_t, table_t
+from ._kernels.kernels cimport FEW, FEW_ROWS, LARGEST_TILE, TILE, few_t, kernels_t, state_t, table_t
 from ._plan cimport GATHER, NARROW, ROWS, RUNS, SHORT_RUNS, loop_t, plan_t
 from ._threads cimport run_parts
 from ._sums cimport (
@@ -415,15 +415,19 @@ cdef void walk_tiles(void* context, Py_ssize_t part) noexcept nogil:
     cdef Py_ssize_t first = job.tiles * part // job.parts
     cdef Py_ssize_t left = job.tiles * (part + 1) // job.parts - first
     cdef Py_ssize_t start, width, line, stride = 0
-    cdef bint done, straight = False
+    cdef bint done
+    cdef few_t straight = NULL
     cdef int i
     point_at(&state, &scratch)
     set_state(job, &state)
     if plan.n_kept:
         stride = plan.kept[plan.n_kept - 1].stride
-        straight = (k.few_rows != NULL and plan.form == ROWS and plan.step == 1 and plan.flat == 1
-                    and plan.n_reduced == 1 and plan.reduced[0].size <= FEW_ROWS
-                    and plan.kept[plan.n_kept - 1].out_stride == plan.itemsize and not job.exact)
+        if (plan.n_reduced == 1 and plan.flat == 1 and not job.exact
+                and plan.kept[plan.n_kept - 1].out_stride == plan.itemsize):
+            if plan.form == SHORT_RUNS:
+                straight = k.few_runs
+            elif plan.form == ROWS and plan.step == 1 and plan.reduced[0].size <= FEW_ROWS:
+                straight = k.few_rows
     rewind(&o, plan.n_kept - plan.flat if plan.n_kept else 0)
     line = first // job.chunks
     start = first % job.chunks * job.most
@@ -434,7 +438,7 @@ cdef void walk_tiles(void* context, Py_ssize_t part) noexcept nogil:
         out_offset += o.at[i] * plan.kept[i].out_stride
     while left:
         width = smaller(plan.line - start, job.most)
-        done = straight and k.few_rows(
+        done = straight != NULL and straight(
             job.data + offset + start * stride, width, plan.reduced[0].size,
             plan.reduced[0].stride, job.out + out_offset + start * plan.itemsize, NULL, 0)
         if done:

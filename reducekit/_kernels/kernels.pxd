@@ -59,9 +59,9 @@ ctypedef Py_ssize_t (*finish_t)(Py_ssize_t count, Py_ssize_t step, double terms,
                                 Py_ssize_t out_stride, Py_ssize_t* suspects,
                                 state_t* state, const void* kind, int order) noexcept nogil
 
-# At most FEW_ROWS rows straight to results, side by side; False where something is unsure, and
-# nothing is promised about `out` then
-ctypedef bint (*few_t)(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+# At most FEW_ROWS rows, or runs of at most SHORT one behind the other, straight to results, side
+# by side; False where something is unsure, and nothing is promised about `out` then
+ctypedef bint (*few_t)(const char* data, Py_ssize_t outputs, Py_ssize_t terms,
                        Py_ssize_t row_stride, char* out, const void* kind,
                        int order) noexcept nogil
 
@@ -79,6 +79,7 @@ cdef struct kernels_t:
     runs_t short_runs  # run of at most SHORT, kept_stride == run * itemsize, outer == 1
     rows_t rows
     few_t few_rows     # NULL where `rows` is as fast
+    few_t few_runs     # likewise `short_runs`
     fold_t fold
     finish_t finish
 

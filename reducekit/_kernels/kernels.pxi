@@ -1028,6 +1028,45 @@ cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
         state.fresh = False
 
 
+cdef inline bint real_short_few(const char* data, Py_ssize_t kept, Py_ssize_t run,
+                                Py_ssize_t unused, char* out, const real_t* kind,
+                                order_t order) noexcept nogil:
+    cdef bint largest = is_largest[order_t](order)
+    cdef int64_t keys[1024]
+    cdef int64_t one[512]
+    cdef int64_t two[512]
+    cdef int64_t three[512]
+    cdef int32_t* narrow = <int32_t*>keys
+    cdef const int64_t* results8
+    cdef const int32_t* results4
+    cdef const char* p
+    cdef real_t* to
+    cdef real_t x, quiet = <real_t>rk_float(0x7fc00000)
+    cdef Py_ssize_t i, size, start = 0, most = runs_that_fit(run, 512)
+    while start < kept:
+        size = kept - start if kept - start < most else most
+        p = data + start * run * <Py_ssize_t>sizeof(real_t)
+        to = <real_t*>out + start
+        ask_for(p, size * run * <Py_ssize_t>sizeof(real_t))
+        if real_t is float:
+            for i in range(size * run):
+                narrow[i] = key32((<const int32_t*>p)[i], largest)
+            results4 = whole_squeeze[int32_t, largest_t](
+                narrow, <int32_t*>one, <int32_t*>two, <int32_t*>three, size, run, 0)
+            for i in range(size):
+                x = from_key32(results4[i], largest)
+                to[i] = quiet if x != x else x
+        else:
+            for i in range(size * run):
+                keys[i] = key64((<const int64_t*>p)[i], largest)
+            results8 = whole_squeeze[int64_t, largest_t](keys, one, two, three, size, run, 0)
+            for i in range(size):
+                x = from_key64(results8[i], largest)
+                to[i] = quiet if x != x else x
+        start += most
+    return True
+
+
 cdef inline void real_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
                            const real_t* kind, order_t order) noexcept nogil:
     cdef bint largest = is_largest[order_t](order)
@@ -1307,6 +1346,57 @@ cdef inline void third_doubles(const double* source, double* to, Py_ssize_t coun
         to[i] = (source[3 * i] + source[3 * i + 1]) + source[3 * i + 2]
 
 
+cdef inline const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run,
+                                    double* wide, float* floats, double* one, double* two,
+                                    uint32_t* high, uint32_t* low) noexcept nogil:
+    """Sums of `size` short runs in one of the buffers, and one bound for all of them: it is
+    rarely worse than their own."""
+    cdef const float* f
+    cdef const double* source
+    cdef double* to
+    cdef Py_ssize_t k, left = run
+    ask_for(<const char*>x, size * run * <Py_ssize_t>sizeof(narrow_t))
+    high[0] = 0
+    low[0] = ~<uint32_t>0
+    if narrow_t is not half_t:
+        gather_evidence[narrow_t](x, size * run, high, low)
+    if narrow_t is float:
+        f = x
+    else:
+        f = floats
+        to_floats[narrow_t](x, floats, size * run)
+    # Runs of two and three and their products are divided, others are summed as columns.
+    while left % 2 == 0:
+        left //= 2
+    while left % 3 == 0:
+        left //= 3
+    if left > 1:
+        rk_short_sums(<const char*>f, size, run, one, NULL, True, False)
+        return one
+    # The first division goes with the conversion.
+    left = run
+    if left % 2 == 0:
+        left //= 2
+        for k in range(size * left):
+            wide[k] = <double>f[2 * k] + <double>f[2 * k + 1]
+    else:
+        left //= 3
+        for k in range(size * left):
+            wide[k] = (<double>f[3 * k] + <double>f[3 * k + 1]) + <double>f[3 * k + 2]
+    source = wide
+    to = one
+    while left > 1:
+        if left % 2 == 0:
+            left //= 2
+            halve_doubles(source, to, size * left)
+        else:
+            left //= 3
+            third_doubles(source, to, size * left)
+        source = to
+        to = two if to == one else one
+    return source
+
+
 cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                               Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                               state_t* state, const narrow_t* kind, int order) noexcept nogil:
@@ -1314,61 +1404,21 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
     cdef double* b = <double*>state.b
     cdef uint32_t* c = <uint32_t*>state.c
     cdef uint32_t* d = <uint32_t*>state.d
-    cdef const narrow_t* x
-    cdef double wide[1024]
+    cdef double wide[512]
     cdef double one[512]
     cdef double two[512]
     cdef float floats[1024]
-    cdef const float* f
     cdef const double* source
-    cdef double* to
     cdef double t, s, z
     cdef uint32_t high, low
-    cdef Py_ssize_t i, o, k, start, size, left, most = runs_that_fit(run, 512)
-    # Of two and three alone: these are divided, others are summed as columns.
-    cdef bint smooth = run == 2 or run == 3 or run == 4 or run == 6 or run == 8 or run == 9 \
-        or run == 12 or run == 16 or run == 18 or run == 24 or run == 27 or run == 32
+    cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 512)
     for o in range(outer):
         start = 0
         while start < kept:
             size = kept - start if kept - start < most else most
-            x = <const narrow_t*>(data + start * kept_stride + o * outer_stride)
-            ask_for(<const char*>x, size * kept_stride)
-            # One bound for all outputs of the block: it is rarely worse than their own.
-            high = 0
-            low = ~<uint32_t>0
-            if narrow_t is not half_t:
-                gather_evidence[narrow_t](x, size * run, &high, &low)
-            left = run
-            if narrow_t is float:
-                f = x
-            else:
-                f = floats
-                to_floats[narrow_t](x, floats, size * run)
-            source = one
-            if not smooth:
-                rk_short_sums(<const char*>f, size, run, one, NULL, True, False)
-            else:
-                # The first division, by two or three, goes with the conversion.
-                if left % 2 == 0:
-                    left //= 2
-                    for k in range(size * left):
-                        wide[k] = <double>f[2 * k] + <double>f[2 * k + 1]
-                else:
-                    left //= 3
-                    for k in range(size * left):
-                        wide[k] = (<double>f[3 * k] + <double>f[3 * k + 1]) + <double>f[3 * k + 2]
-                source = wide
-                to = one
-                while left > 1:
-                    if left % 2 == 0:
-                        left //= 2
-                        halve_doubles(source, to, size * left)
-                    else:
-                        left //= 3
-                        third_doubles(source, to, size * left)
-                    source = to
-                    to = &two[0] if to == &one[0] else &one[0]
+            source = sum_short[narrow_t](
+                <const narrow_t*>(data + start * kept_stride + o * outer_stride), size, run, wide,
+                floats, one, two, &high, &low)
             if state.fresh:
                 for i in range(size):
                     a[start + i] = source[i]
@@ -1389,6 +1439,37 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
                 d[start + i] = low if low < d[start + i] else d[start + i]
             start += most
         state.fresh = False
+
+
+cdef inline bint narrow_short_few(const char* data, Py_ssize_t kept, Py_ssize_t run,
+                                  Py_ssize_t unused, char* out, const narrow_t* kind,
+                                  int order) noexcept nogil:
+    cdef double wide[512]
+    cdef double one[512]
+    cdef double two[512]
+    cdef float floats[1024]
+    cdef const double* source
+    cdef narrow_t* to = <narrow_t*>out
+    cdef uint32_t high, low
+    cdef int32_t odd
+    cdef Py_ssize_t i, size, start = 0, most = runs_that_fit(run, 512)
+    while start < kept:
+        size = kept - start if kept - start < most else most
+        source = sum_short[narrow_t](<const narrow_t*>data + start * run, size, run, wide, floats,
+                                     one, two, &high, &low)
+        odd = 0
+        for i in range(size):
+            odd |= 1 if source[i] - source[i] != 0 else 0
+        # As in narrow_finish: at most 32 elements, so five bits more.
+        if odd or narrow_t is not half_t and (high >> 23) + 24 + 5 > ((low + 1) >> 23) + 53:
+            return False
+        if narrow_t is half_t:
+            rk_doubles_to_halves(source, <uint16_t*>to + start, size)
+        else:
+            for i in range(size):
+                to[start + i] = rounded_finite[narrow_t](source[i], kind)
+        start += most
+    return True
 
 
 cdef inline void brain_rows(const char* data, Py_ssize_t width, Py_ssize_t rows,
@@ -1746,6 +1827,31 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
                         c[k] = m if m > c[k] else c[k]
 
 
+cdef inline void wide_sum_short(const double* v, Py_ssize_t size, Py_ssize_t run, double* sums,
+                                double* rests) noexcept nogil:
+    """Pairs of `size` short runs."""
+    cdef double s, t, z, e
+    cdef Py_ssize_t i
+    ask_for(<const char*>v, size * run * 8)
+    if run == 3:
+        for i in range(size):
+            s = v[3 * i] + v[3 * i + 1]
+            z = s - v[3 * i]
+            e = (v[3 * i] - (s - z)) + (v[3 * i + 1] - z)
+            t = s + v[3 * i + 2]
+            z = t - s
+            rests[i] = e + ((s - (t - z)) + (v[3 * i + 2] - z))
+            sums[i] = t
+    elif run == 2:
+        for i in range(size):
+            s = v[2 * i] + v[2 * i + 1]
+            z = s - v[2 * i]
+            rests[i] = (v[2 * i] - (s - z)) + (v[2 * i + 1] - z)
+            sums[i] = s
+    else:
+        rk_short_sums(<const char*>v, size, run, sums, rests, False, True)
+
+
 cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                             state_t* state, const void* kind, int order) noexcept nogil:
@@ -1753,34 +1859,17 @@ cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
     cdef double* b = <double*>state.b
     cdef uint64_t* c = <uint64_t*>state.c
     cdef const double* v
-    cdef double sums[1024]
-    cdef double rests[1024]
-    cdef double x, s, t, z, e
+    cdef double sums[512]
+    cdef double rests[512]
+    cdef double x, s, z
     cdef int64_t m, high
-    cdef Py_ssize_t i, o, k, start, size, most = 1024 // run
+    cdef Py_ssize_t i, o, start, size, most = 1024 // run
     for o in range(outer):
         start = 0
         while start < kept:
             size = kept - start if kept - start < most else most
             v = <const double*>(data + start * kept_stride + o * outer_stride)
-            ask_for(<const char*>v, size * kept_stride)
-            if run == 3:
-                for i in range(size):
-                    s = v[3 * i] + v[3 * i + 1]
-                    z = s - v[3 * i]
-                    e = (v[3 * i] - (s - z)) + (v[3 * i + 1] - z)
-                    t = s + v[3 * i + 2]
-                    z = t - s
-                    rests[i] = e + ((s - (t - z)) + (v[3 * i + 2] - z))
-                    sums[i] = t
-            elif run == 2:
-                for i in range(size):
-                    s = v[2 * i] + v[2 * i + 1]
-                    z = s - v[2 * i]
-                    rests[i] = (v[2 * i] - (s - z)) + (v[2 * i + 1] - z)
-                    sums[i] = s
-            else:
-                rk_short_sums(<const char*>v, size, run, sums, rests, False, True)
+            wide_sum_short(v, size, run, sums, rests)
             if state.fresh:
                 memcpy(a + start, sums, size * 8)
                 memcpy(b + start, rests, size * 8)
@@ -1802,6 +1891,27 @@ cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
                                     else c[start + i])
             start += most
         state.fresh = False
+
+
+cdef bint wide_short_few(const char* data, Py_ssize_t kept, Py_ssize_t run, Py_ssize_t unused,
+                         char* out, const void* kind, int order) noexcept nogil:
+    cdef double sums[512]
+    cdef double rests[512]
+    cdef double* to = <double*>out
+    cdef int64_t odd
+    cdef Py_ssize_t i, size, start = 0, most = 1024 // run
+    while start < kept:
+        size = kept - start if kept - start < most else most
+        wide_sum_short(<const double*>data + start * run, size, run, sums, rests)
+        odd = 0
+        for i in range(size):
+            odd |= 1 if sums[i] - sums[i] != 0 else 0
+        if odd:
+            return False
+        for i in range(size):
+            to[start + i] = sums[i] if rests[i] == 0 else sums[i] + rests[i]
+        start += most
+    return True
 
 
 cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t rows,
@@ -1925,6 +2035,7 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.size_c = c
     k.size_d = d
     k.few_rows = NULL
+    k.few_runs = NULL
     k.quick_terms = 0
     k.quick_rows = False
     k.long_run = 8192
@@ -1957,6 +2068,7 @@ cdef void use_real(kernels_t* k, const real_t* kind, order_t order) noexcept:
     k.short_runs = <runs_t>real_short[real_t, order_t]
     k.rows = <rows_t>real_rows[real_t, order_t]
     k.few_rows = <few_t>real_few[real_t, order_t]
+    k.few_runs = <few_t>real_short_few[real_t, order_t]
     k.fold = <fold_t>real_fold[real_t, order_t]
     k.finish = <finish_t>real_finish[real_t, order_t]
 
@@ -1972,6 +2084,7 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
     k.short_runs = <runs_t>narrow_short[narrow_t]
     k.rows = <rows_t>narrow_rows[narrow_t]
     k.few_rows = <few_t>narrow_few[narrow_t]
+    k.few_runs = <few_t>narrow_short_few[narrow_t]
     k.fold = narrow_fold
     k.finish = <finish_t>narrow_finish[narrow_t]
 
@@ -1984,6 +2097,7 @@ cdef void use_wide(kernels_t* k) noexcept:
     k.short_runs = wide_short
     k.rows = wide_rows
     k.few_rows = wide_few
+    k.few_runs = wide_short_few
     k.fold = wide_fold
     k.finish = wide_finish
 

@@ -889,7 +889,44 @@ V_CODE void rk_transpose(v_doubles *v) {
     }
     for (k = 0; k < 8; k++) v[k] = t[k];
 }
+/* Two columns of eight runs. */
+V_CODE void rk_two_columns(const char *at, ptrdiff_t stride, const int single, v_doubles *low,
+                           v_doubles *high) {
+    typedef double v_two __attribute__((vector_size(16)));
+    typedef double v_four __attribute__((vector_size(32)));
+    v_two two[8];
+    v_four four[4];
+    v_doubles v, w;
+    int k;
+    for (k = 0; k < 8; k++) {
+        if (single) {
+            float f[2];
+            memcpy(f, at + k * stride, 8);
+            two[k] = (v_two){f[0], f[1]};
+        } else {
+            memcpy(&two[k], at + k * stride, 16);
+        }
+    }
+    for (k = 0; k < 4; k++)
+        four[k] = __builtin_shufflevector(two[2 * k], two[2 * k + 1], 0, 1, 2, 3);
+    v = __builtin_shufflevector(four[0], four[1], 0, 1, 2, 3, 4, 5, 6, 7);
+    w = __builtin_shufflevector(four[2], four[3], 0, 1, 2, 3, 4, 5, 6, 7);
+    *low = __builtin_shufflevector(v, w, 0, 2, 4, 6, 8, 10, 12, 14);
+    *high = __builtin_shufflevector(v, w, 1, 3, 5, 7, 9, 11, 13, 15);
+}
 #else
+V_CODE void rk_two_columns(const char *at, ptrdiff_t stride, const int single, v_doubles *low,
+                           v_doubles *high) {
+    double x[8], y[8];
+    int k;
+    for (k = 0; k < 8; k++) {
+        const char *p = at + k * stride;
+        x[k] = single ? (double)((const float *)p)[0] : ((const double *)p)[0];
+        y[k] = single ? (double)((const float *)p)[1] : ((const double *)p)[1];
+    }
+    *low = d_load(x);
+    *high = d_load(y);
+}
 V_CODE void rk_transpose(v_doubles *v) {
     double from[64], to[64];
     int i, k;
@@ -903,32 +940,38 @@ V_CODE void rk_transpose(v_doubles *v) {
 /* `count` runs to pairs, or, without `pairs`, to plain sums; `single`: of floats. */
 V_CODE void rk_short_sums(const char *data, ptrdiff_t count, ptrdiff_t run, double *sums,
                           double *rests, const int single, const int pairs) {
-    double copy[8 * 32 + 8], out[8], lost[8];
+    double copy[8 * 32], out[8], lost[8];
     v_doubles v[8], s, r, one = d_all(rk_one);
-    ptrdiff_t i, c, k, item = single ? 4 : 8;
+    ptrdiff_t i, c, k, item = single ? 4 : 8, stride = run * item;
+#define RK_TAKE(x) do { \
+        if (pairs) RK_ENTER(s, r, x); \
+        else s = d_add(s, x); \
+    } while (0)
     for (i = 0; i < count; i += 8) {
-        const char *at = data + i * run * item;
-        /* The last runs go through a copy: eight elements are read, if there are so many or not. */
-        int last = count - i < 8 || (run < 8 && count - i < 16);
-        if (last) {
+        const char *at = data + i * stride;
+        if (count - i < 8) {
             memset(copy, 0, sizeof copy);
-            memcpy(copy, at, (size_t)((count - i < 8 ? count - i : 8) * run * item));
+            memcpy(copy, at, (size_t)((count - i) * stride));
             at = (const char *)copy;
         }
         s = d_all(-0.0);
         r = d_all(0);
-        for (c = 0; c < run; c += 8) {
-            ptrdiff_t from = run < 8 ? 0 : run - c < 8 ? run - 8 : c;
-            ptrdiff_t end = run < 8 ? run : 8;
+        for (c = 0; c + 8 <= run; c += 8) {
             for (k = 0; k < 8; k++) {
-                const char *p = at + (k * run + from) * item;
+                const char *p = at + k * stride + c * item;
                 v[k] = single ? d_floats((const float *)p) : d_load((const double *)p);
             }
             rk_transpose(v);
-            for (k = c - from; k < end; k++) {
-                if (pairs) RK_ENTER(s, r, v[k]);
-                else s = d_add(s, v[k]);
-            }
+            for (k = 0; k < 8; k++) RK_TAKE(v[k]);
+        }
+        for (; c + 2 <= run; c += 2) {
+            rk_two_columns(at + c * item, stride, single, &v[0], &v[1]);
+            RK_TAKE(v[0]);
+            RK_TAKE(v[1]);
+        }
+        if (c < run) {
+            rk_two_columns(at + (c - 1) * item, stride, single, &v[0], &v[1]);
+            RK_TAKE(v[1]);
         }
         if (count - i < 8) {
             d_store(out, s);
@@ -939,6 +982,7 @@ V_CODE void rk_short_sums(const char *data, ptrdiff_t count, ptrdiff_t run, doub
             if (pairs) d_store(rests + i, r);
         }
     }
+#undef RK_TAKE
 }
 
 #endif
