@@ -28,7 +28,8 @@ cdef struct plan_t:
     Py_ssize_t group        # NARROW: rows in one wide row, a power of two
     Py_ssize_t across       # NARROW: outputs in one row; 1 where a run is strided
     Py_ssize_t outputs
-    Py_ssize_t terms        # elements that fold into each output
+    Py_ssize_t terms        # elements that are folded into each output
+    Py_ssize_t repeats      # how often each of them counts
     bint swapped            # GATHER: the bytes of each element are in the other order
 
 cdef void build(plan_t* plan, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides,

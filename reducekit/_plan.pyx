@@ -10,7 +10,13 @@ inner end decides the form, of which there are few. The plan is a C struct on th
 caller's stack; ``describe`` gives it as Python data.
 """
 
+from math import prod
 from typing import NamedTuple
+
+cdef enum:
+    # From so many repeats on, along reduced axes that stand still, elements are folded in
+    # once. A sum is then multiplied, exactly, which costs what some thousand additions do.
+    MANY_REPEATS = 4096
 
 
 cdef inline bint merges(const loop_t* outer, const loop_t* inner, bint kept) noexcept nogil:
@@ -58,7 +64,8 @@ cdef void build(plan_t* plan, int ndim, const Py_ssize_t* shape, const Py_ssize_
     """Fill the plan.
 
     ``out_strides`` has an entry for each axis; those of reduced axes are not read.
-    ``idempotent`` says that an element may be folded in once for all its repeats.
+    ``idempotent`` says that repeats of an element change nothing. Otherwise the result is
+    still to be multiplied by `repeats`.
     ``awkward`` says that elements are unaligned or swapped and must be gathered.
     """
     cdef int i
@@ -77,19 +84,25 @@ cdef void build(plan_t* plan, int ndim, const Py_ssize_t* shape, const Py_ssize_
     plan.line = 1
     plan.outputs = 1
     plan.terms = 1
+    plan.repeats = 1
     plan.swapped = swapped
     for i in range(ndim):
-        if reduced[i]:
-            plan.terms *= shape[i]
-        else:
+        if not reduced[i]:
             plan.outputs *= shape[i]
+        elif strides[i] == 0 and shape[i] > 1:
+            plan.repeats *= shape[i]
+        else:
+            plan.terms *= shape[i]
+    if plan.terms == 0 or not (idempotent or plan.repeats >= MANY_REPEATS):
+        plan.terms *= plan.repeats
+        plan.repeats = 1
     for i in range(ndim):
         if shape[i] == 1 or plan.outputs == 0 or (reduced[i] and plan.terms == 0):
             continue
         loop.size = shape[i]
         loop.stride = strides[i]
         loop.out_stride = 0 if reduced[i] else out_strides[i]
-        if reduced[i] and loop.stride == 0 and idempotent:
+        if reduced[i] and loop.stride == 0 and plan.repeats > 1:
             continue
         if loop.stride < 0 and plan.terms != 0:
             plan.start += loop.stride * (loop.size - 1)
@@ -231,6 +244,8 @@ def describe(shape, strides, itemsize, reduced, idempotent=True):
         raise ValueError(f"describe: {len(strides)} strides for {ndim} axes; give one for each")
     if width < 1:
         raise ValueError(f"describe: itemsize={width} is no size of an element; use 1 or more")
+    if width * prod([max(n, 1) for n in shape]) >= 2**63:
+        raise ValueError("describe: no array has so many elements; use less than 2**63 bytes")
     for i in range(ndim):
         c_shape[i] = shape[i]
         c_strides[i] = strides[i]
@@ -245,5 +260,5 @@ def describe(shape, strides, itemsize, reduced, idempotent=True):
         tuple([(plan.kept[i].size, plan.kept[i].stride) for i in range(plan.n_kept)]),
         tuple([(plan.reduced[i].size, plan.reduced[i].stride) for i in range(plan.n_reduced)]),
         plan.outputs,
-        plan.terms,
+        plan.terms * plan.repeats,
     )

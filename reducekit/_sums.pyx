@@ -303,6 +303,41 @@ cdef void exact_merge(exact_t* acc, exact_t* other) noexcept nogil:
     acc.any |= other.any
 
 
+cdef void exact_multiply(exact_t* acc, Py_ssize_t count) noexcept nogil:
+    """Make it `count` times the sum, as if all were added that often; `count` is above 0.
+
+    The elements added, times `count`, must be fewer than 2^63.
+    """
+    cdef uint64_t factor[2]
+    cdef uint64_t product
+    cdef exact_t of = acc[0]
+    cdef int i, j
+    cdef bint negative
+    carry(&of)
+    negative = of.chunk[CHUNKS - 1] < 0
+    if negative:
+        for i in range(CHUNKS):
+            of.chunk[i] = -of.chunk[i]
+        carry(&of)
+    factor[0] = <uint64_t>count & <uint64_t>0xffffffffULL
+    factor[1] = <uint64_t>count >> 32
+    memset(acc.chunk, 0, sizeof(acc.chunk))
+    for i in range(CHUNKS):
+        for j in range(2):
+            # Both halves of a chunk's product lie below the top wherever they are not 0.
+            product = <uint64_t>of.chunk[i] * factor[j]
+            if product == 0:
+                continue
+            acc.chunk[i + j] += <int64_t>(product & <uint64_t>0xffffffffULL)
+            if product >> 32:
+                acc.chunk[i + j + 1] += <int64_t>(product >> 32)
+    carry(acc)
+    if negative:
+        for i in range(CHUNKS):
+            acc.chunk[i] = -acc.chunk[i]
+        carry(acc)
+
+
 cdef double rounded_to(exact_t* acc, int digits, int least) noexcept nogil:
     """The sum rounded once to `digits` bits, of which the last is 2^least or more.
 

@@ -19,10 +19,12 @@ static __inline int rk_swap(rk_atomic *p, int64_t from, int64_t to) {
     return _InterlockedCompareExchange64(p, to, from) == from;
 }
 static __inline int64_t rk_process(void) { return _getpid(); }
+static __inline int64_t rk_milliseconds(void) { return (int64_t)GetTickCount64(); }
 static __inline void rk_yield(void) { SwitchToThread(); }
 static __inline void rk_pause(void) { YieldProcessor(); }
 #else
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 typedef int64_t rk_atomic;
 static inline int64_t rk_add(rk_atomic *p, int64_t x) { return __atomic_fetch_add(p, x, __ATOMIC_SEQ_CST); }
@@ -32,6 +34,11 @@ static inline int rk_swap(rk_atomic *p, int64_t from, int64_t to) {
     return __atomic_compare_exchange_n(p, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 static inline int64_t rk_process(void) { return getpid(); }
+static inline int64_t rk_milliseconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
 static inline void rk_yield(void) { sched_yield(); }
 #if defined(__x86_64__) || defined(__i386__)
 static inline void rk_pause(void) { __builtin_ia32_pause(); }

@@ -24,13 +24,7 @@ from . import _refusals
 from .errors import short, show_int
 
 cdef extern from "_threads.h":
-    ctypedef long long rk_atomic
     long long rk_add(rk_atomic*, long long) noexcept nogil
-    long long rk_load(rk_atomic*) noexcept nogil
-    void rk_store(rk_atomic*, long long) noexcept nogil
-    bint rk_swap(rk_atomic*, long long, long long) noexcept nogil
-    long long rk_process() noexcept nogil
-    void rk_yield() noexcept nogil
     void rk_pause() noexcept nogil
 
 cdef extern from "pythread.h":
@@ -38,6 +32,7 @@ cdef extern from "pythread.h":
     PyThread_type_lock PyThread_allocate_lock() noexcept nogil
     int PyThread_acquire_lock(PyThread_type_lock, int) noexcept nogil
     void PyThread_release_lock(PyThread_type_lock) noexcept nogil
+    void PyThread_free_lock(PyThread_type_lock) noexcept nogil
     unsigned long PyThread_start_new_thread(void (*)(void*) noexcept nogil, void*) noexcept nogil
     unsigned long PYTHREAD_INVALID_THREAD_ID
 
@@ -68,13 +63,13 @@ cdef rk_atomic BUSY = 0
 cdef int THREADS = 1
 
 
-cdef void take_parts(team_t* team) noexcept nogil:
+cdef void take_parts(team_t* team, bint caller) noexcept nogil:
     cdef long long part
     while True:
         part = rk_add(&team.next, 1)
         if part >= team.parts:
             return
-        team.work(team.context, part)
+        team.work(team.context, part, caller)
 
 
 cdef void serve(void* argument) noexcept nogil:
@@ -102,7 +97,7 @@ cdef void serve(void* argument) noexcept nogil:
         # before it returns, and closes the job (`next`) before it waits.
         rk_add(&team.active, 1)
         if me.number < rk_load(&team.wanted):
-            take_parts(team)
+            take_parts(team, False)
         rk_add(&team.active, -1)
 
 
@@ -118,6 +113,10 @@ cdef int recruit(team_t* team, int wanted) noexcept nogil:
             break
         PyThread_acquire_lock(new.lock, 1)
         if PyThread_start_new_thread(serve, new) == PYTHREAD_INVALID_THREAD_ID:
+            # The lock cannot wait for the next try: under a limit of threads there is one
+            # for each reduction.
+            PyThread_release_lock(new.lock)
+            PyThread_free_lock(new.lock)
             break
         team.members += 1
     return team.members
@@ -147,7 +146,7 @@ cdef void run_parts(work_t work, void* context, Py_ssize_t parts) noexcept nogil
                     rk_store(&TEAM_OF, process)
     if wanted <= 0 or TEAM == NULL or not rk_swap(&BUSY, 0, 1):
         for i in range(parts):
-            work(context, i)
+            work(context, i, True)
         return
     team = TEAM
     helpers = recruit(team, wanted)
@@ -160,7 +159,7 @@ cdef void run_parts(work_t work, void* context, Py_ssize_t parts) noexcept nogil
     for m in range(helpers if helpers < wanted else wanted):
         if rk_swap(&team.member[m].asleep, 1, 0):
             PyThread_release_lock(team.member[m].lock)
-    take_parts(team)
+    take_parts(team, True)
     rk_store(&team.next, <long long>1 << 62)
     looks = 0
     while rk_load(&team.active) != 0:

@@ -2,43 +2,58 @@
 # cython: freethreading_compatible=True
 """Walking a plan: which kernel meets which piece of memory, and in what order.
 
-Design. The outputs are cut into *tiles*, whose state lives on the stack. For each tile
-the reduced loops are walked in full, then the state becomes results. Nothing of the
-size of the data is ever allocated. Tiles do not depend on each other, so threads take
-them as they come. Where there is one tile only, the outermost reduced loop is cut into
-slices, each with a state of its own, and the states are folded in the end. How it is
-cut depends on the plan alone, so the number of threads never shows in a result.
+Design. The outputs are cut into *tiles*. For each tile the reduced loops are walked in
+full, then the state becomes results. Nothing of the size of the data is ever allocated.
+Tiles do not depend on each other, so threads take them as they come. Where there is one
+tile only, the outermost reduced loop is cut into slices, each with a state of its own,
+and the states are folded in the end. How it is cut depends on the plan alone, so the
+number of threads never shows in a result.
+
+The state of a tile is 36 kB, and with it goes as much again. A few columns fit the
+stack; more live in a *scratch* from the heap, for the stack of a thread may be 64 KiB
+in all. Scratches are kept: taking one and giving it back are two atomic operations.
+
+No kernel is called with more than some milliseconds' work. Between calls work is
+counted, and now and then the calling thread takes the GIL to look whether a signal
+(Ctrl-C) has come.
 """
 
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport sqrt
-from libc.stdint cimport uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from ._kernels.kernels cimport FEW, FEW_ROWS, LARGEST_TILE, TILE, few_t, kernels_t, state_t, table_t
 from ._plan cimport GATHER, NARROW, ROWS, RUNS, SHORT_RUNS, loop_t, plan_t
-from ._threads cimport run_parts
+from ._threads cimport (
+    rk_atomic, rk_load, rk_milliseconds, rk_process, rk_store, rk_swap, rk_yield, run_parts,
+)
 from ._sums cimport (
-    careful_add, careful_round, exact_add, exact_clear, exact_round, exact_t,
+    careful_add, careful_round, exact_add, exact_clear, exact_multiply, exact_round, exact_t,
 )
 
 from . import _kernels
 
-cdef extern from "_threads.h":
-    ctypedef long long rk_atomic
-    long long rk_load(rk_atomic*) noexcept nogil
-    bint rk_swap(rk_atomic*, long long, long long) noexcept nogil
+cdef extern from "Python.h":
+    int PyErr_CheckSignals() noexcept
 
 cdef enum:
     SUM = 2
+    FLOAT16 = 9                 # of dtypes.ELEMENT_TYPES, the first that rounds
     BUFFER = 4096               # bytes gathered at a time: they stay in the first cache
     QUICK_RUN = 96              # shorter runs leave too much of a block of 128 empty
     STRETCH = 32768             # bytes that are better read in one go
     PARTS = 16                  # slices of a reduction to one tile; a power of two, for the fold
     FEW_PARTS = 4               # where the state of a slice is large
-    ROOM = FEW_PARTS * TILE * 32    # bytes of state for all slices
+    STATES = FEW_PARTS * TILE * 32  # bytes of state for all slices
     LARGE = 1 << 20             # bytes read; smaller reductions are one part for one thread
+    FEW_COLUMNS = 64            # their state fits the stack
+    KEPT = 16                   # scratches that are kept between calls
+    MOST = 1 << 24              # elements that one call of a kernel should take
+    FEWEST_ROWS = 2048          # that are cut off: as many as make 128 in each slice
+    OFTEN = 1 << 20             # elements between looks at the clock
+    PATIENCE = 100              # milliseconds between looks at signals
 
 cdef table_t* TABLE = <table_t*>PyCapsule_GetPointer(_kernels.table(), "reducekit.table")
 
@@ -51,6 +66,67 @@ cdef struct scratch_t:
     Py_ssize_t suspects[LARGEST_TILE]
     double results[TILE]
     char buffer[BUFFER]
+    void* memory                # what malloc gave
+
+
+cdef struct small_scratch_t:
+    double a[FEW_COLUMNS]
+    double b[FEW_COLUMNS]
+    double c[FEW_COLUMNS]
+    unsigned int d[FEW_COLUMNS]
+    Py_ssize_t suspects[FEW_COLUMNS]
+    double results[FEW_COLUMNS]
+    char buffer[BUFFER]
+
+
+cdef struct room_t:             # a scratch of either size
+    void* a
+    void* b
+    void* c
+    void* d
+    Py_ssize_t* suspects
+    char* results
+    char* buffer
+
+
+cdef rk_atomic SPARE[KEPT]      # addresses of scratches that are free, or 0
+cdef scratch_t RESERVE          # where there is no memory: one thread after the other
+cdef rk_atomic RESERVED = 0     # by a thread of this process; of the dead parent of a fork, by none
+
+
+cdef scratch_t* take_scratch() noexcept nogil:
+    cdef long long address, process
+    cdef scratch_t* scratch
+    cdef char* memory
+    cdef int i
+    for i in range(KEPT):
+        address = rk_load(&SPARE[i])
+        if address and rk_swap(&SPARE[i], address, 0):
+            return <scratch_t*><size_t>address
+    memory = <char*>malloc(sizeof(scratch_t) + 64)
+    if memory == NULL:
+        process = rk_process()
+        while not rk_swap(&RESERVED, 0, process):
+            address = rk_load(&RESERVED)
+            if address and address != process and rk_swap(&RESERVED, address, process):
+                break
+            rk_yield()
+        return &RESERVE
+    # At the start of a cache line, for the widest vectors.
+    scratch = <scratch_t*>(memory + (64 - (<size_t>memory & 63)))
+    scratch.memory = memory
+    return scratch
+
+
+cdef void give_scratch(scratch_t* scratch) noexcept nogil:
+    cdef int i
+    if scratch == &RESERVE:
+        rk_store(&RESERVED, 0)
+        return
+    for i in range(KEPT):
+        if rk_swap(&SPARE[i], 0, <long long><size_t>scratch):
+            return
+    free(scratch.memory)
 
 
 cdef struct odometer_t:
@@ -120,9 +196,40 @@ cdef void gather(const char* data, Py_ssize_t count, Py_ssize_t stride, char* to
             to[i] = data[i * stride]
 
 
-cdef void look_again(const plan_t* plan, int op, int type_index, const char* data, char* out,
-                     char* buffer) noexcept nogil:
-    """Reduce one output slowly and surely: a sum exactly, an extreme element by element."""
+cdef struct watch_t:
+    Py_ssize_t since            # elements taken since the last look
+    long long looked            # when the calling thread last looked at signals
+    bint caller
+    rk_atomic* stop
+
+
+cdef bint look_up(watch_t* watch) noexcept nogil:
+    cdef long long now
+    watch.since = 0
+    if watch.caller and not rk_load(watch.stop):
+        now = rk_milliseconds()
+        if watch.looked == 0:
+            watch.looked = now
+        elif now - watch.looked >= PATIENCE:
+            with gil:
+                if PyErr_CheckSignals() < 0:
+                    rk_store(watch.stop, 1)
+            watch.looked = rk_milliseconds()
+    return rk_load(watch.stop) != 0
+
+
+cdef inline bint stopped(watch_t* watch, Py_ssize_t elements) noexcept nogil:
+    """Count work that was done; whether to leave the rest."""
+    watch.since += elements
+    return watch.since >= OFTEN and look_up(watch)
+
+
+cdef bint look_again(const plan_t* plan, int op, int type_index, const char* data, char* out,
+                     char* buffer, watch_t* watch) noexcept nogil:
+    """Reduce one output slowly and surely: a sum exactly, an extreme element by element.
+
+    False if it was stopped.
+    """
     cdef exact_t acc
     cdef odometer_t o
     cdef Py_ssize_t offset = 0, unused = 0, start, size, count = 1, stride = 0
@@ -135,31 +242,90 @@ cdef void look_again(const plan_t* plan, int op, int type_index, const char* dat
     rewind(&o, outer)
     while True:
         start = 0
-        if op == SUM and stride == plan.itemsize and plan.form != GATHER:
-            exact_add(&acc, type_index, data + offset, count)
-            start = count
         while start < count:
-            size = smaller(count - start, room)
-            gather(data + offset + start * stride, size, stride, buffer, plan.itemsize,
-                   plan.swapped)
-            if op == SUM:
-                exact_add(&acc, type_index, buffer, size)
+            if op == SUM and stride == plan.itemsize and plan.form != GATHER:
+                size = smaller(count - start, 4 * OFTEN)
+                exact_add(&acc, type_index, data + offset + start * stride, size)
             else:
-                careful_add(&acc, type_index, op == 0, buffer, size)
-                if acc.nan:
-                    break
+                size = smaller(count - start, room)
+                gather(data + offset + start * stride, size, stride, buffer, plan.itemsize,
+                       plan.swapped)
+                if op == SUM:
+                    exact_add(&acc, type_index, buffer, size)
+                else:
+                    careful_add(&acc, type_index, op == 0, buffer, size)
+                    if acc.nan:
+                        break
             start += size
+            if stopped(watch, size):
+                return False
         if (op != SUM and acc.nan) or not advance(&o, plan.reduced, &offset, &unused):
             break
     if op == SUM:
+        if plan.repeats > 1:
+            exact_multiply(&acc, plan.repeats)
         exact_round(&acc, type_index, out)
     else:
         careful_round(&acc, type_index, op == 0, out)
+    return True
 
 
-cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* data,
-                          Py_ssize_t width, state_t* state, char* buffer) noexcept nogil:
-    """Fold everything that belongs to `width` outputs of the innermost kept loop."""
+cdef inline Py_ssize_t stretch(Py_ssize_t left, Py_ssize_t size, Py_ssize_t least) noexcept nogil:
+    """How many of the `left` rows or elements, of `size` elements each, go into one call.
+
+    All, or as many times `least` as MOST allows; and no small rest is left for the end.
+    """
+    cdef Py_ssize_t n
+    if (left <= 4096 and size <= 4096) or left <= MOST // size:
+        return left         # mostly without a division
+    n = MOST // (size * least) * least if size * least < MOST else least
+    return left if left < 2 * n else n
+
+
+cdef bint rows_in_stretches(const kernels_t* k, const char* data, Py_ssize_t columns,
+                            Py_ssize_t rows, Py_ssize_t stride, state_t* state,
+                            watch_t* watch) noexcept nogil:
+    cdef Py_ssize_t done = 0, n
+    while True:
+        n = stretch(rows - done, columns, FEWEST_ROWS)
+        k.rows(data + done * stride, columns, n, stride, state, NULL, 0)
+        done += n
+        if stopped(watch, n * columns):
+            return False
+        if done == rows:
+            return True
+
+
+cdef bint runs_in_stretches(const kernels_t* k, bint short, const char* data, Py_ssize_t width,
+                            Py_ssize_t kept_stride, Py_ssize_t rows, Py_ssize_t stride,
+                            Py_ssize_t run, Py_ssize_t itemsize, state_t* state,
+                            watch_t* watch) noexcept nogil:
+    cdef Py_ssize_t done = 0, n, start, size
+    while done < rows:
+        n = stretch(rows - done, width * run, 1)
+        start = 0
+        while start < run:
+            size = stretch(run - start, 1, 1) if width * n == 1 else run
+            if short:
+                k.short_runs(data + done * stride, width, kept_stride, n, stride, run,
+                             state, NULL, 0)
+            else:
+                k.runs(data + done * stride + start * itemsize, width, kept_stride, n, stride,
+                       size, state, NULL, 0)
+            if stopped(watch, width * n * size):
+                return False
+            start += size
+        done += n
+    return True
+
+
+cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* data,
+                          Py_ssize_t width, state_t* state, char* buffer,
+                          watch_t* watch) noexcept nogil:
+    """Fold everything that belongs to `width` outputs of the innermost kept loop.
+
+    False if it was stopped.
+    """
     cdef odometer_t o
     cdef Py_ssize_t offset = 0, unused = 0
     cdef const loop_t* inner = &plan.reduced[plan.n_reduced - 1 if plan.n_reduced else 0]
@@ -182,22 +348,35 @@ cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* da
             stride = plan.reduced[outer].stride
         rewind(&o, outer)
         while True:
-            if plan.form == SHORT_RUNS:
+            if width * rows * inner.size > MOST:
+                if not runs_in_stretches(k, plan.form == SHORT_RUNS, data + offset, width,
+                                         kept_stride, rows, stride, inner.size, plan.itemsize,
+                                         state, watch):
+                    return False
+            elif plan.form == SHORT_RUNS:
                 k.short_runs(data + offset, width, kept_stride, rows, stride, inner.size,
                              state, NULL, 0)
             else:
                 k.runs(data + offset, width, kept_stride, rows, stride, inner.size,
                        state, NULL, 0)
+            if stopped(watch, width * rows * inner.size):
+                return False
             if not advance(&o, plan.reduced, &offset, &unused):
                 break
     elif plan.form == ROWS:
         size = (width - 1) * plan.step + 1
         if plan.n_reduced == 0:
             k.rows(data, size, 1, 0, state, NULL, 0)
-            return
+            return not stopped(watch, size)
         rewind(&o, plan.n_reduced - 1)
         while True:
-            k.rows(data + offset, size, inner.size, inner.stride, state, NULL, 0)
+            if inner.size <= FEWEST_ROWS:
+                k.rows(data + offset, size, inner.size, inner.stride, state, NULL, 0)
+            elif not rows_in_stretches(k, data + offset, size, inner.size, inner.stride, state,
+                                       watch):
+                return False
+            if stopped(watch, size):
+                return False
             if not advance(&o, plan.reduced, &offset, &unused):
                 break
     elif plan.form == NARROW:
@@ -210,7 +389,9 @@ cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* da
         rewind(&o, plan.n_reduced - 1)
         while True:
             if rows:
-                k.rows(data + offset, wide, rows, wide * plan.itemsize, state, NULL, 0)
+                if not rows_in_stretches(k, data + offset, wide, rows, wide * plan.itemsize,
+                                         state, watch):
+                    return False
             elif state.fresh:
                 k.init(0, wide, state, NULL, 0)
                 state.fresh = False
@@ -235,9 +416,11 @@ cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* da
                            plan.itemsize, plan.swapped)
                     k.runs(buffer, 1, 0, 1, 0, size, state, NULL, 0)
                     start += size
+                    if stopped(watch, size):
+                        return False
                 if not advance(&o, plan.reduced, &offset, &unused):
                     break
-            return
+            return True
         # Collect rows, as many as the buffer holds, and accumulate them.
         rewind(&o, plan.n_reduced)
         group = room // width
@@ -248,11 +431,14 @@ cdef inline void run_tile(const plan_t* plan, const kernels_t* k, const char* da
             g += 1
             if g == group:
                 k.rows(buffer, width, g, width * plan.itemsize, state, NULL, 0)
+                if stopped(watch, g * width):
+                    return False
                 g = 0
             if not advance(&o, plan.reduced, &offset, &unused):
                 break
         if g:
             k.rows(buffer, width, g, width * plan.itemsize, state, NULL, 0)
+    return not stopped(watch, width)
 
 
 cdef Py_ssize_t tile_width(const plan_t* plan, Py_ssize_t most) noexcept nogil:
@@ -320,6 +506,9 @@ cdef struct job_t:              # what the threads of one walk share
     char* states                # of a split walk: the state of each part
     Py_ssize_t columns
     Py_ssize_t slices
+    bint every_exactly          # no state: each output is an exact sum, times the repeats
+    rk_atomic stop              # a signal handler has raised: all threads leave their work
+    watch_t watch               # of the calling thread
 
 
 cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
@@ -333,7 +522,7 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
     state.chain = <double>plan.terms
     if plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= 16:
         run = plan.reduced[plan.n_reduced - 1].size
-        state.chain = <double>(plan.terms // run) * (run // 4096 + PARTS)
+        state.chain = <double>(plan.terms // run) * (run // 4096 + PARTS * (1 + run // MOST))
     elif plan.form == ROWS or plan.form == NARROW:
         # Of 128 rows and more, in each slice, the rest is carried over every 128 rows: its
         # errors grow as if all chains were that long.
@@ -342,11 +531,11 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
             state.chain = sqrt(260.0 * <double>plan.terms)
 
 
-cdef inline void point_at(state_t* state, scratch_t* scratch) noexcept nogil:
-    state.a = scratch.a
-    state.b = scratch.b
-    state.c = scratch.c
-    state.d = scratch.d
+cdef inline void point_at(state_t* state, const room_t* room) noexcept nogil:
+    state.a = room.a
+    state.b = room.b
+    state.c = room.c
+    state.d = room.d
 
 
 cdef inline Py_ssize_t columns_of(const plan_t* plan, Py_ssize_t width) noexcept nogil:
@@ -358,29 +547,63 @@ cdef inline Py_ssize_t columns_of(const plan_t* plan, Py_ssize_t width) noexcept
     return width
 
 
-cdef bint settle(const job_t* job, const char* data, char* out, scratch_t* scratch) noexcept nogil:
+cdef bint settle(const job_t* job, const char* data, char* out, const room_t* room,
+                 watch_t* watch) noexcept nogil:
     """Sum one output a second time, with all the evidence there is; False if that is not enough."""
     cdef plan_t plan = job.plan[0]
     cdef state_t state
     cdef Py_ssize_t suspect
-    point_at(&state, scratch)
+    point_at(&state, room)
     set_state(job, &state)
     state.few = True
     state.quick = False
     state.fresh = True
     if plan.form == ROWS or plan.form == NARROW:
         plan.form = GATHER          # a column by itself is best made a run
-    run_tile(&plan, job.kernels, data, 1, &state, scratch.buffer)
+    if not run_tile(&plan, job.kernels, data, 1, &state, room.buffer, watch):
+        return False
     return job.kernels.finish(1, 1, <double>plan.terms, out, 0, &suspect, &state, NULL, 0) == 0
 
 
-cdef void finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, const char* data,
-                      char* out, state_t* state, scratch_t* scratch) noexcept nogil:
-    """Turn a state into results, and look again at those that it cannot vouch for."""
+cdef void multiply(char* results, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t itemsize,
+                   Py_ssize_t factor) noexcept nogil:
+    """Multiply integers, which wrap."""
+    cdef Py_ssize_t i
+    cdef uint8_t one
+    cdef uint16_t two
+    cdef uint32_t four
+    cdef uint64_t eight
+    for i in range(count):
+        if itemsize == 8:
+            memcpy(&eight, results + i * stride, 8)
+            eight *= <uint64_t>factor
+            memcpy(results + i * stride, &eight, 8)
+        elif itemsize == 4:
+            memcpy(&four, results + i * stride, 4)
+            four *= <uint32_t>factor
+            memcpy(results + i * stride, &four, 4)
+        elif itemsize == 2:
+            memcpy(&two, results + i * stride, 2)
+            two = <uint16_t>(<uint32_t>two * <uint16_t>factor)
+            memcpy(results + i * stride, &two, 2)
+        else:
+            one = <uint8_t>results[i * stride]
+            results[i * stride] = <char><uint8_t>(<uint32_t>one * <uint8_t>factor)
+
+
+cdef bint finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, const char* data,
+                      char* out, state_t* state, const room_t* room,
+                      watch_t* watch) noexcept nogil:
+    """Turn a state into results, and look again at those that it cannot vouch for.
+
+    False if it was stopped.
+    """
     cdef const plan_t* plan = job.plan
     cdef Py_ssize_t i, column, found, step = 1, stride = 0, out_stride = 0
     cdef bint apart = plan.flat > 1
-    cdef bint again = job.op == SUM and job.kernels.size_d != 0 and not state.few
+    cdef bint times = job.op == SUM and plan.repeats > 1
+    cdef bint again = (job.op == SUM and job.kernels.size_d != 0 and not state.few
+                       and not job.every_exactly)
     cdef const char* at
     cdef char* to
     if plan.n_kept:
@@ -388,27 +611,35 @@ cdef void finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, cons
         out_stride = plan.kept[plan.n_kept - 1].out_stride
     if plan.form == ROWS or plan.form == NARROW:
         step = plan.step
-    if apart:
-        found = job.kernels.finish(width, step, <double>plan.terms, <char*>scratch.results,
-                                   plan.itemsize, scratch.suspects, state, NULL, 0)
-        scatter(plan, <const char*>scratch.results, start, width, out)
+    if job.every_exactly:
+        found = width
+    elif apart:
+        found = job.kernels.finish(width, step, <double>plan.terms, room.results,
+                                   plan.itemsize, room.suspects, state, NULL, 0)
+        if times:
+            multiply(room.results, width, plan.itemsize, plan.itemsize, plan.repeats)
+        scatter(plan, room.results, start, width, out)
     else:
         found = job.kernels.finish(width, step, <double>plan.terms, out + start * out_stride,
-                                   out_stride, scratch.suspects, state, NULL, 0)
+                                   out_stride, room.suspects, state, NULL, 0)
+        if times:
+            multiply(out + start * out_stride, width, out_stride, plan.itemsize, plan.repeats)
     for i in range(found):
-        column = start + scratch.suspects[i]
+        column = start + (i if job.every_exactly else room.suspects[i])
         at = data + column * stride
         to = out + (place(plan, column) if apart else column * out_stride)
-        if not again or not settle(job, at, to, scratch):
-            look_again(plan, job.op, job.type_index, at, to, scratch.buffer)
+        if again and settle(job, at, to, room, watch):
+            continue
+        if not look_again(plan, job.op, job.type_index, at, to, room.buffer, watch):
+            return False
+    return True
 
 
-cdef void walk_tiles(void* context, Py_ssize_t part) noexcept nogil:
+cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
+                     watch_t* watch) noexcept nogil:
     """Walk the tiles of one part, from the first to the result of the last."""
-    cdef const job_t* job = <const job_t*>context
     cdef const plan_t* plan = job.plan
     cdef const kernels_t* k = job.kernels
-    cdef scratch_t scratch
     cdef state_t state
     cdef odometer_t o
     cdef Py_ssize_t offset = plan.start, out_offset = plan.out_start
@@ -418,11 +649,12 @@ cdef void walk_tiles(void* context, Py_ssize_t part) noexcept nogil:
     cdef bint done
     cdef few_t straight = NULL
     cdef int i
-    point_at(&state, &scratch)
+    point_at(&state, room)
     set_state(job, &state)
     if plan.n_kept:
         stride = plan.kept[plan.n_kept - 1].stride
         if (plan.n_reduced == 1 and plan.flat == 1 and not job.exact
+                and (plan.repeats == 1 or job.op != SUM)
                 and plan.kept[plan.n_kept - 1].out_stride == plan.itemsize):
             if plan.form == SHORT_RUNS:
                 straight = k.few_runs
@@ -445,12 +677,16 @@ cdef void walk_tiles(void* context, Py_ssize_t part) noexcept nogil:
             pass
         elif plan.terms == 0:
             k.init(0, columns_of(plan, width), &state, NULL, 0)
-        else:
+        elif not job.every_exactly:
             state.fresh = True
-            run_tile(plan, k, job.data + offset + start * stride, width, &state, scratch.buffer)
-        if not done:
-            finish_tile(job, start, width, job.data + offset, job.out + out_offset, &state,
-                        &scratch)
+            if not run_tile(plan, k, job.data + offset + start * stride, width, &state,
+                            room.buffer, watch):
+                return
+        if not done and not finish_tile(job, start, width, job.data + offset,
+                                        job.out + out_offset, &state, room, watch):
+            return
+        if stopped(watch, width):
+            return
         left -= 1
         start += width
         if start == plan.line:
@@ -458,22 +694,66 @@ cdef void walk_tiles(void* context, Py_ssize_t part) noexcept nogil:
             advance(&o, plan.kept, &offset, &out_offset)
 
 
-# The states of a split walk and the scratch of its last step: one block, of one size, that is
-# kept from one reduction to the next. A fresh one costs 30 page faults, half as long as
-# the sum of a megabyte.
-cdef rk_atomic SPARE = 0
+cdef void open_room(room_t* room, scratch_t* scratch) noexcept nogil:
+    room.a = scratch.a
+    room.b = scratch.b
+    room.c = scratch.c
+    room.d = scratch.d
+    room.suspects = scratch.suspects
+    room.results = <char*>scratch.results
+    room.buffer = scratch.buffer
 
 
-cdef inline char* take_room() noexcept nogil:
-    cdef long long room = rk_load(&SPARE)
-    if room and rk_swap(&SPARE, room, 0):
-        return <char*>room
-    return <char*>malloc(ROOM + sizeof(scratch_t))
+cdef void begin_watch(watch_t* watch, rk_atomic* stop, bint caller) noexcept nogil:
+    watch.since = 0
+    watch.looked = 0
+    watch.caller = caller
+    watch.stop = stop
 
 
-cdef inline void give_room(char* room) noexcept nogil:
-    if not rk_swap(&SPARE, 0, <long long>room):
-        free(room)
+cdef void walk_part(void* context, Py_ssize_t part, bint caller) noexcept nogil:
+    cdef job_t* job = <job_t*>context
+    cdef scratch_t* scratch
+    cdef room_t room
+    cdef watch_t watch
+    if rk_load(&job.stop):
+        return
+    begin_watch(&watch, &job.stop, False)
+    scratch = take_scratch()
+    open_room(&room, scratch)
+    walk_tiles(job, part, &room, &job.watch if caller else &watch)
+    give_scratch(scratch)
+
+
+cdef void walk_few(job_t* job) noexcept nogil:
+    """All tiles in one part, where they have few columns: the whole of a tiny call."""
+    cdef small_scratch_t scratch
+    cdef room_t room
+    room.a = scratch.a
+    room.b = scratch.b
+    room.c = scratch.c
+    room.d = scratch.d
+    room.suspects = scratch.suspects
+    room.results = <char*>scratch.results
+    room.buffer = scratch.buffer
+    walk_tiles(job, 0, &room, &job.watch)
+
+
+# The states of a split walk: one block, of one size, that is kept from one reduction to the
+# next. A fresh one costs 30 page faults, half as long as the sum of a megabyte.
+cdef rk_atomic SPARE_STATES = 0
+
+
+cdef inline char* take_states() noexcept nogil:
+    cdef long long states = rk_load(&SPARE_STATES)
+    if states and rk_swap(&SPARE_STATES, states, 0):
+        return <char*><size_t>states
+    return <char*>malloc(STATES)
+
+
+cdef inline void give_states(char* states) noexcept nogil:
+    if not rk_swap(&SPARE_STATES, 0, <long long><size_t>states):
+        free(states)
 
 
 cdef void point_into(const job_t* job, state_t* state, Py_ssize_t part) noexcept nogil:
@@ -490,32 +770,41 @@ cdef void point_into(const job_t* job, state_t* state, Py_ssize_t part) noexcept
     state.d = at + part * columns * k.size_d
 
 
-cdef void walk_slice(void* context, Py_ssize_t part) noexcept nogil:
+cdef void walk_slice(void* context, Py_ssize_t part, bint caller) noexcept nogil:
     """Fold one slice of the outermost reduced loop into the state of this part."""
-    cdef const job_t* job = <const job_t*>context
+    cdef job_t* job = <job_t*>context
+    cdef watch_t watch
     cdef plan_t plan = job.plan[0]
     cdef char buffer[BUFFER]
     cdef state_t state
     cdef Py_ssize_t size = plan.reduced[0].size
     cdef Py_ssize_t first = size // job.slices * part + smaller(part, size % job.slices)
     cdef Py_ssize_t mine = size // job.slices + (1 if part < size % job.slices else 0)
+    if rk_load(&job.stop):
+        return
+    begin_watch(&watch, &job.stop, False)
     set_state(job, &state)
     point_into(job, &state, part)
     state.fresh = True
     plan.reduced[0].size = mine
     run_tile(&plan, job.kernels, job.data + plan.start + first * plan.reduced[0].stride,
-             plan.line, &state, buffer)
+             plan.line, &state, buffer, &job.watch if caller else &watch)
 
 
-cdef void walk(const plan_t* plan, int op, int type_index, bint exact,
-               const char* data, char* out) noexcept nogil:
+cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
+              const char* data, char* out) except -1 nogil:
     cdef job_t job
     cdef state_t state
+    cdef scratch_t* scratch
+    cdef room_t room
     cdef Py_ssize_t lines = 1, least, most
     cdef double bytes_read = <double>plan.outputs * plan.terms * plan.itemsize
     cdef int i
     if plan.outputs == 0:
-        return
+        return 0
+    job.every_exactly = plan.repeats > 1 and op == SUM and type_index >= FLOAT16
+    job.stop = 0
+    begin_watch(&job.watch, &job.stop, True)
     job.plan = plan
     job.kernels = &TABLE.of[op][type_index]
     job.op = op
@@ -530,28 +819,39 @@ cdef void walk(const plan_t* plan, int op, int type_index, bint exact,
         least = STRETCH // (plan.reduced[i].size * plan.itemsize) + 1
         most = plan.line // PARTS + 1
         job.most = smaller(job.most, most if most > least else least)
+        if plan.terms > MOST // job.most:
+            job.most = MOST // plan.terms + 1
     job.chunks = (plan.line + job.most - 1) // job.most
     for i in range(plan.n_kept - plan.flat):
         lines *= plan.kept[i].size
     job.tiles = lines * job.chunks
     if bytes_read < LARGE:
         job.parts = 1
-        walk_tiles(&job, 0)
-        return
-    if job.tiles == 1 and plan.n_reduced and plan.reduced[0].size >= 16 * PARTS:
+        if columns_of(plan, smaller(plan.line, job.most)) <= FEW_COLUMNS:
+            walk_few(&job)
+        else:
+            walk_part(&job, 0, True)
+        return -1 if job.stop else 0
+    if (job.tiles == 1 and plan.n_reduced and plan.reduced[0].size >= 16 * PARTS
+            and not job.every_exactly):
         # One tile: the reduced loop is cut instead, always into as many slices, so that
         # the result is the same for any number of threads.
         job.columns = columns_of(plan, plan.line)
         job.slices = PARTS if job.columns <= 64 else FEW_PARTS
-        job.states = take_room()
+        job.states = take_states()
         if job.states != NULL:
             run_parts(walk_slice, &job, job.slices)
-            set_state(&job, &state)
-            point_into(&job, &state, 0)
-            job.kernels.fold(job.slices * job.columns, job.columns, &state, NULL, 0)
-            finish_tile(&job, 0, plan.line, data + plan.start, out + plan.out_start, &state,
-                        <scratch_t*>(job.states + ROOM))
-            give_room(job.states)
-            return
+            if not job.stop:
+                set_state(&job, &state)
+                point_into(&job, &state, 0)
+                job.kernels.fold(job.slices * job.columns, job.columns, &state, NULL, 0)
+                scratch = take_scratch()
+                open_room(&room, scratch)
+                finish_tile(&job, 0, plan.line, data + plan.start, out + plan.out_start, &state,
+                            &room, &job.watch)
+                give_scratch(scratch)
+            give_states(job.states)
+            return -1 if job.stop else 0
     job.parts = smaller(job.tiles, 4 * PARTS)
-    run_parts(walk_tiles, &job, job.parts)
+    run_parts(walk_part, &job, job.parts)
+    return -1 if job.stop else 0

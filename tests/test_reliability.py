@@ -1,0 +1,229 @@
+"""Load and faults: small stacks, signals, no memory, no threads, many callers, forks."""
+
+import fractions
+import os
+import sys
+
+import ml_dtypes
+import numpy as np
+import pytest
+from arrays import FLOATS, INTEGERS, awkward
+from numpy.lib.stride_tricks import as_strided
+from oracles import OPS, check
+from test_threads import run
+
+import reducekit as rk
+from reducekit import _plan
+
+posix = pytest.mark.skipif(os.name != "posix", reason="the system has no signals of this kind")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="it counts what glibc knows")
+
+
+# In the child of a thread's stack, in KiB: any fault ends the process.
+SMALL_STACK = """
+import sys, threading
+import ml_dtypes, numpy as np
+import reducekit as rk
+rng = np.random.default_rng(0)
+rk.set_num_threads(THREADS)  # their stacks are as small
+done = []
+
+def work():
+    for dtype in ("f4", "f8", "f2", "i1", "i2", "i4", "i8", ml_dtypes.bfloat16):
+        powers = 2.0 ** rng.integers(-3, 4 if np.dtype(dtype).kind == "i" else 9, SHAPE)
+        x = (rng.standard_normal(SHAPE) * powers).astype(dtype)
+        for view in (x, x.T, x[::-1, ::2], x[:, ::7], x[:, :3], x[:1].repeat(50, 0),
+                     x.astype(x.dtype.newbyteorder())):
+            for op in (rk.reduce_max, rk.reduce_min, rk.reduce_sum):
+                for axes in (0, 1, None):
+                    op(view, axes, strict=False)
+        rk.reduce_sum(x, exact=True, strict=False)
+    done.append(True)
+
+threading.stack_size(64 << 10)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+print(len(done))
+"""
+
+
+@posix
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("shape", ["(3, 5)", "(700, 1200)"])
+def test_a_thread_with_a_stack_of_64_kib(shape, threads):
+    program = SMALL_STACK.replace("SHAPE", shape).replace("THREADS", str(threads))
+    assert run(program) == "1"
+
+
+def repeated(values, *repeats):
+    """A view in which axes of these sizes, first and last, stand still."""
+    shape = (repeats[0], *values.shape, *repeats[1:])
+    return as_strided(values, shape, (0, *values.strides, *[0] * (len(repeats) - 1)))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_sums_of_many_repeats_are_rounded_once(name):
+    rng = np.random.default_rng(91)
+    dtype = np.dtype(name)
+    for count in [4095, 4096, 4097, 2**31 - 1, 2**31 + 1, 2**32 + 12345, 3**30]:
+        for size in (1, 2, 7):
+            with np.errstate(all="ignore"):
+                values = rng.standard_normal(size) * 2.0 ** rng.integers(-60, 0, size)
+                values = values.astype(dtype)
+            got = float(rk.reduce_sum(repeated(values, count), exact=True, keepdims=False))
+            true = sum(fractions.Fraction(float(x)) for x in values) * count
+            if not np.isfinite(got):
+                assert abs(true) > float(ml_dtypes.finfo(dtype).max)
+                continue
+            error = abs(true - fractions.Fraction(got))
+            for way in (np.inf, -np.inf):
+                other = np.nextafter(dtype.type(got), dtype.type(way))
+                if np.isfinite(other):
+                    assert error <= abs(true - fractions.Fraction(float(other))), (count, values)
+
+
+def test_repeats_of_special_values():
+    many = 2**40
+    for values, want in [
+        ([np.inf, 1.0], np.inf),
+        ([-np.inf, 1.0], -np.inf),
+        ([np.inf, -np.inf], np.nan),
+        ([np.nan, 1.0], np.nan),
+        ([-0.0, -0.0], -0.0),
+        ([-0.0, 0.0], 0.0),
+        ([1e308, 1e308], np.inf),
+        ([-1e308], -np.inf),
+        ([5e-324], 5e-324 * many),
+        ([1.0, -1.0], 0.0),
+    ]:
+        got = rk.reduce_sum(repeated(np.array(values), many), keepdims=False)
+        assert got.tobytes() == np.float64(want).tobytes() or (np.isnan(got) and np.isnan(want))
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integer_sums_of_many_repeats_wrap(name):
+    values = awkward(name, (5, 3), np.random.default_rng(92))
+    view = as_strided(values, (5, 9973, 3), (values.strides[0], 0, values.itemsize))
+    for axes in (1, (0, 1), (1, 2), None):
+        want = np.add.reduce(view, axes, dtype=name)
+        got = rk.reduce_sum(view, axes, strict=False, keepdims=False)
+        assert got.dtype == want.dtype
+        assert (got == want).all()
+        out = np.zeros((*want.shape, 2), name)
+        rk.reduce_sum(view, axes, strict=False, keepdims=False, out=out[..., 1])
+        assert (out[..., 1] == want).all()
+        assert (out[..., 0] == 0).all()
+
+
+@pytest.mark.parametrize("op", OPS)
+@pytest.mark.parametrize("name", ["float32", "float16", "int32", "int8"])
+def test_few_and_many_repeats_agree_with_a_copy(op, name):
+    """On either side of the number from which they are folded in once."""
+    values = awkward(name, (3, 4), np.random.default_rng(93))
+    for view in (
+        np.broadcast_to(values, (4095, 3, 4)),
+        np.broadcast_to(values[:, None], (3, 4096, 4)),
+        np.broadcast_to(values[::-1, None, ::2, None], (3, 70, 2, 70)),
+        np.broadcast_to(values.astype(values.dtype.newbyteorder())[:, None], (3, 5000, 4)),
+    ):
+        for axes in ([0], [1], [0, 1], [1, -1], None):
+            check(op, view, axes, strict=False)
+
+
+def test_more_repeats_than_time_would_allow():
+    """2^59 elements and more: nothing that counts them could return."""
+    assert rk.reduce_sum(np.broadcast_to(np.float64(0.1), (2**20, 2**39)), keepdims=False) == (
+        0.1 * 2.0**59
+    )
+    assert rk.reduce_max(np.broadcast_to(np.int8(7), (2**31, 2**31)), keepdims=False) == 7
+    view = np.broadcast_to(np.arange(1, 1001, dtype=np.float32)[:, None], (1000, 2**40))
+    assert (rk.reduce_sum(view, 1, keepdims=False) == view[:, 0] * np.float32(2**40)).all()
+
+
+def test_the_plan_of_more_than_memory_can_hold_is_refused():
+    for shape in [(2**31, 2**31, 2), (2**40, 0, 2**40), (2**62,)]:
+        with pytest.raises(ValueError, match="describe: no array has so many elements"):
+            _plan.describe(shape, [0] * len(shape), 4, [0])
+
+
+INTERRUPT = """
+import itertools, os, signal, sys, threading, time
+import ml_dtypes, numpy as np
+from numpy.lib.stride_tricks import as_strided
+import reducekit as rk
+rk.set_num_threads(THREADS)
+rng = np.random.default_rng(0)
+
+def stop(function, *args, **kwargs):
+    out = []
+    def strike():
+        out.append(time.monotonic())
+        os.kill(os.getpid(), signal.SIGINT)
+    threading.Timer(0.2, strike).start()
+    try:
+        function(*args, **kwargs)
+    except KeyboardInterrupt:
+        late = time.monotonic() - out[0]
+        # A whole second is promised; most of it is for a machine that is busy.
+        assert late < 1, late
+        assert (rk.reduce_sum(np.ones((3, 400_000), "f4"), 1) == 400_000).all()
+        return
+    sys.exit("it was not stopped")
+
+values = rng.standard_normal(1 << 21) * 2.0 ** rng.integers(-8, 8, 1 << 21)
+for dtype in ("f4", "f8", "f2", ml_dtypes.bfloat16, "i1", "i8"):
+    x = values.astype(dtype)
+    s, n = x.itemsize, 2**20
+    for view, axes in [
+        (as_strided(x, (n, n), (s, s)), None),                       # a long run, in slices
+        (as_strided(x, (n, n), (s, s)), 1),                          # rows or runs
+        (as_strided(x, (n // 2, n, 2), (s, 2 * s, s)), (0, 1)),      # narrow rows
+        (as_strided(x, (n // 8, n // 16, 8), (s, 8 * s, s)), (0, 2)),
+        (as_strided(x.view("u1")[1 : 1 - s].view(x.dtype), (n, n), (s, s)), None),  # gathered
+    ]:
+        stop(rk.reduce_sum, view, axes, strict=False)
+        stop(rk.reduce_max, view, axes)
+hard = (rng.standard_normal(1 << 21) * 2.0 ** rng.integers(-200, 200, 1 << 21))
+stop(rk.reduce_sum, as_strided(hard, (n, n), (8, 8)), exact=True)    # element by element
+print("done")
+"""
+
+
+@posix
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 3])
+def test_an_interrupt_is_heard_in_every_form(threads):
+    """Of 10^12 elements, which would take minutes."""
+    assert run(INTERRUPT.replace("THREADS", str(threads))) == "done"
+
+
+@posix
+def test_an_interrupt_is_heard():
+    program = INTERRUPT.replace("THREADS", "2").replace("values.astype", "values[:].astype")
+    program = program.replace('("f4", "f8", "f2", ml_dtypes.bfloat16, "i1", "i8")', '("f4",)')
+    assert run(program) == "done"
+
+
+@linux
+def test_no_lock_is_lost_where_no_thread_can_be_started():
+    program = """
+import ctypes, resource, threading
+import numpy as np
+import reducekit as rk
+class Info(ctypes.Structure):
+    _fields_ = [(f"field{i}", ctypes.c_size_t) for i in range(10)]
+mallinfo = ctypes.CDLL(None).mallinfo2
+mallinfo.restype = Info
+rk.set_num_threads(3)
+x = np.ones(300_000, np.float32)
+threading.stack_size(2**34)
+resource.setrlimit(resource.RLIMIT_AS, (2**33, 2**33))
+def used(calls):
+    for _ in range(calls):
+        rk.reduce_max(x)
+    return mallinfo().field7
+before = used(1000)
+print(used(3000) - before)
+"""
+    assert int(run(program)) < 3000
