@@ -48,6 +48,7 @@ cdef enum:
     FEW_PARTS = 4               # where the state of a slice is large
     STATES = FEW_PARTS * TILE * 32  # bytes of state for all slices
     LARGE = 1 << 20             # bytes read; smaller reductions are one part for one thread
+    LINES = 1 << 14             # bytes of results that wait for neighbours
     FEW_COLUMNS = 64            # their state fits the stack
     KEPT = 16                   # scratches that are kept between calls
     MOST = 1 << 24              # elements that one call of a kernel should take
@@ -65,6 +66,7 @@ cdef struct scratch_t:
     unsigned int d[TILE]
     Py_ssize_t suspects[LARGEST_TILE]
     double results[TILE]
+    char lines[2 * LINES]
     char buffer[BUFFER]
     void* memory                # what malloc gave
 
@@ -86,6 +88,7 @@ cdef struct room_t:             # a scratch of either size
     void* d
     Py_ssize_t* suspects
     char* results
+    char* lines                 # NULL in a small one
     char* buffer
 
 
@@ -472,25 +475,6 @@ cdef Py_ssize_t place(const plan_t* plan, Py_ssize_t column) noexcept nogil:
     return offset
 
 
-cdef void scatter(const plan_t* plan, const char* results, Py_ssize_t start, Py_ssize_t count,
-                  char* out) noexcept nogil:
-    """Put results side by side into their places in `out`, a line of the inner loop at a time."""
-    cdef const loop_t* inner = &plan.kept[plan.n_kept - 1]
-    cdef Py_ssize_t done = 0, n, i, width = plan.itemsize
-    cdef char* to
-    while done < count:
-        n = smaller(count - done, inner.size - (start + done) % inner.size)
-        to = out + place(plan, start + done)
-        for i in range(n):
-            if width == 4:
-                memcpy(to + i * inner.out_stride, results + (done + i) * 4, 4)
-            elif width == 8:
-                memcpy(to + i * inner.out_stride, results + (done + i) * 8, 8)
-            else:
-                memcpy(to + i * inner.out_stride, results + (done + i) * width, width)
-        done += n
-
-
 cdef struct job_t:              # what the threads of one walk share
     const plan_t* plan
     const kernels_t* kernels
@@ -591,15 +575,104 @@ cdef void multiply(char* results, Py_ssize_t count, Py_ssize_t stride, Py_ssize_
             results[i * stride] = <char><uint8_t>(<uint32_t>one * <uint8_t>factor)
 
 
+ctypedef fused word_t:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+cdef void interleave(const word_t* x, const word_t* y, word_t* to, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        to[2 * i] = x[i]
+        to[2 * i + 1] = y[i]
+
+
+cdef const char* turn(char* lines, char* other, Py_ssize_t n, Py_ssize_t width,
+                      const word_t* kind) noexcept nogil:
+    """Transpose `n` lines, a power of two, of `width` words: line k and line k + n / 2 are
+    interleaved, until there is one. It lies in one of the two buffers."""
+    cdef char* swap
+    cdef Py_ssize_t i, size = width * sizeof(word_t)
+    while n > 1:
+        n //= 2
+        for i in range(n):
+            interleave[word_t](<const word_t*>(lines + i * size),
+                               <const word_t*>(lines + (i + n) * size),
+                               <word_t*>(other + 2 * i * size), width)
+        width *= 2
+        size *= 2
+        swap = lines
+        lines = other
+        other = swap
+    return lines
+
+
+cdef void put_turned(const plan_t* plan, char* lines, char* other, Py_ssize_t n,
+                     Py_ssize_t width, char* out) noexcept nogil:
+    """Results of `n` lines of the innermost kept loop, whose places in `out` are neighbours."""
+    cdef Py_ssize_t i, k, item = plan.itemsize
+    cdef Py_ssize_t stride = plan.kept[plan.n_kept - 1].out_stride
+    cdef const char* turned
+    if n & (n - 1):
+        for k in range(n):
+            for i in range(width):
+                memcpy(out + i * stride + k * item, lines + (k * width + i) * item, item)
+        return
+    if item == 8:
+        turned = turn[uint64_t](lines, other, n, width, NULL)
+    elif item == 4:
+        turned = turn[uint32_t](lines, other, n, width, NULL)
+    elif item == 2:
+        turned = turn[uint16_t](lines, other, n, width, NULL)
+    else:
+        turned = turn[uint8_t](lines, other, n, width, NULL)
+    for i in range(width):
+        memcpy(out + i * stride, turned + i * n * item, n * item)
+
+
+cdef void scatter(const plan_t* plan, char* results, char* other, Py_ssize_t start,
+                  Py_ssize_t count, char* out) noexcept nogil:
+    """Put results side by side into their places in `out`, a line of the inner loop at a time."""
+    cdef const loop_t* inner = &plan.kept[plan.n_kept - 1]
+    cdef const loop_t* outer = &plan.kept[plan.n_kept - 2]
+    cdef Py_ssize_t done = 0, n, i, column, width = plan.itemsize
+    cdef bint turned = (other != NULL and outer.out_stride == width
+                        and inner.out_stride > width)
+    cdef char* to
+    while done < count:
+        column = start + done
+        to = out + place(plan, column)
+        if turned and column % inner.size == 0 and count - done >= 2 * inner.size:
+            # Whole lines whose places are neighbours.
+            n = smaller((count - done) // inner.size,
+                        outer.size - column // inner.size % outer.size)
+            while n & (n - 1):
+                n &= n - 1
+            put_turned(plan, results + done * width, other, n, inner.size, to)
+            done += n * inner.size
+            continue
+        n = smaller(count - done, inner.size - column % inner.size)
+        for i in range(n):
+            if width == 4:
+                memcpy(to + i * inner.out_stride, results + (done + i) * 4, 4)
+            elif width == 8:
+                memcpy(to + i * inner.out_stride, results + (done + i) * 8, 8)
+            else:
+                memcpy(to + i * inner.out_stride, results + (done + i) * width, width)
+        done += n
+
+
 cdef bint finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, const char* data,
-                      char* out, state_t* state, const room_t* room,
+                      char* out, Py_ssize_t out_stride, state_t* state, const room_t* room,
                       watch_t* watch) noexcept nogil:
     """Turn a state into results, and look again at those that it cannot vouch for.
 
     False if it was stopped.
     """
     cdef const plan_t* plan = job.plan
-    cdef Py_ssize_t i, column, found, step = 1, stride = 0, out_stride = 0
+    cdef Py_ssize_t i, column, found, step = 1, stride = 0
     cdef bint apart = plan.flat > 1
     cdef bint times = job.op == SUM and plan.repeats > 1
     cdef bint again = (job.op == SUM and job.kernels.size_d != 0 and not state.few
@@ -608,7 +681,6 @@ cdef bint finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, cons
     cdef char* to
     if plan.n_kept:
         stride = plan.kept[plan.n_kept - 1].stride
-        out_stride = plan.kept[plan.n_kept - 1].out_stride
     if plan.form == ROWS or plan.form == NARROW:
         step = plan.step
     if job.every_exactly:
@@ -618,7 +690,7 @@ cdef bint finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, cons
                                    plan.itemsize, room.suspects, state, NULL, 0)
         if times:
             multiply(room.results, width, plan.itemsize, plan.itemsize, plan.repeats)
-        scatter(plan, room.results, start, width, out)
+        scatter(plan, room.results, room.lines, start, width, out)
     else:
         found = job.kernels.finish(width, step, <double>plan.terms, out + start * out_stride,
                                    out_stride, room.suspects, state, NULL, 0)
@@ -645,7 +717,8 @@ cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
     cdef Py_ssize_t offset = plan.start, out_offset = plan.out_start
     cdef Py_ssize_t first = job.tiles * part // job.parts
     cdef Py_ssize_t left = job.tiles * (part + 1) // job.parts - first
-    cdef Py_ssize_t start, width, line, stride = 0
+    cdef Py_ssize_t start, width, line, stride = 0, out_stride = 0
+    cdef Py_ssize_t most = 0, held = 0, held_at = 0
     cdef bint done
     cdef few_t straight = NULL
     cdef int i
@@ -660,6 +733,11 @@ cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
                 straight = k.few_runs
             elif plan.form == ROWS and plan.step == 1 and plan.reduced[0].size <= FEW_ROWS:
                 straight = k.few_rows
+        out_stride = plan.kept[plan.n_kept - 1].out_stride
+        if (room.lines != NULL and plan.form == ROWS and plan.flat == 1 and job.chunks == 1
+                and plan.n_kept > 1 and out_stride > plan.itemsize
+                and plan.kept[plan.n_kept - 2].out_stride == plan.itemsize):
+            most = smaller(64, LINES // plan.line) // plan.itemsize
     rewind(&o, plan.n_kept - plan.flat if plan.n_kept else 0)
     line = first // job.chunks
     start = first % job.chunks * job.most
@@ -682,8 +760,21 @@ cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
             if not run_tile(plan, k, job.data + offset + start * stride, width, &state,
                             room.buffer, watch):
                 return
-        if not done and not finish_tile(job, start, width, job.data + offset,
-                                        job.out + out_offset, &state, room, watch):
+        if most > 1:
+            # The results of some lines are put in their places together, a piece of `out` at a
+            # time: one by one, every store would fetch another line of memory.
+            if held == 0:
+                held_at = out_offset
+            if not finish_tile(job, 0, width, job.data + offset,
+                               room.lines + held * width * plan.itemsize, plan.itemsize, &state,
+                               room, watch):
+                return
+            held += 1
+            if held == most or left == 1 or o.at[o.loops - 1] == plan.kept[o.loops - 1].size - 1:
+                put_turned(plan, room.lines, room.lines + LINES, held, width, job.out + held_at)
+                held = 0
+        elif not done and not finish_tile(job, start, width, job.data + offset,
+                                          job.out + out_offset, out_stride, &state, room, watch):
             return
         if stopped(watch, width):
             return
@@ -701,6 +792,7 @@ cdef void open_room(room_t* room, scratch_t* scratch) noexcept nogil:
     room.d = scratch.d
     room.suspects = scratch.suspects
     room.results = <char*>scratch.results
+    room.lines = scratch.lines
     room.buffer = scratch.buffer
 
 
@@ -735,6 +827,7 @@ cdef void walk_few(job_t* job) noexcept nogil:
     room.d = scratch.d
     room.suspects = scratch.suspects
     room.results = <char*>scratch.results
+    room.lines = NULL
     room.buffer = scratch.buffer
     walk_tiles(job, 0, &room, &job.watch)
 
@@ -847,7 +940,8 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
                 job.kernels.fold(job.slices * job.columns, job.columns, &state, NULL, 0)
                 scratch = take_scratch()
                 open_room(&room, scratch)
-                finish_tile(&job, 0, plan.line, data + plan.start, out + plan.out_start, &state,
+                finish_tile(&job, 0, plan.line, data + plan.start, out + plan.out_start,
+                            plan.kept[plan.n_kept - 1].out_stride if plan.n_kept else 0, &state,
                             &room, &job.watch)
                 give_scratch(scratch)
             give_states(job.states)

@@ -579,11 +579,13 @@ V_CODE void rk_quick_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
    `rows` rows of `width` columns, each row `stride` bytes behind the one before, column by
    column, strip by strip. Some rows (8 to 32: what was fastest) are read together, so that the sums so far are loaded and
    stored once for all of them. The processor's own prefetch loses track of so many rows, so each
-   is asked for RK_ACROSS bytes ahead.
+   is asked for RK_ACROSS bytes ahead. Rows at multiples of a page share the same few lines
+   of the first cache: of these, eight at most.
 
    The last strip ends with the row, and shares columns with the one before. */
 #define RK_ACROSS 256
 #define RK_STRIP 32
+#define RK_TOGETHER(most) ((most) > 8 && stride % 4096 == 0 ? 8 : (most))
 
 /* float64: into pairs. With `peaks`, the largest magnitude of each column. In the last strip the
    first `old` columns are made neutral. `masked` and the like are constants where they are
@@ -612,8 +614,9 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
                            double *sums, double *rests, double *peak, const int peaks) {
     double copy[16 * 16], a[16], b[16], c[16];
     ptrdiff_t j, k, n;
-    for (; rows > 0; rows -= 16, data += 16 * stride) {
-        n = rows < 16 ? rows : 16;
+    ptrdiff_t together = RK_TOGETHER(16);
+    for (; rows > 0; rows -= together, data += together * stride) {
+        n = rows < together ? rows : together;
         for (j = 0; j + 16 <= width; j += 16)
             rk_double_strip(data + j * 8, stride, n, sums + j, rests + j, peak + j, peaks, 0, 0);
         if (j == width) continue;
@@ -638,12 +641,12 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
 /* The narrow types: at most 128 rows, whose sums, in double, are left in `sums`: room for
    `width` and a strip. The last strip has sums of its own, of which the new ones are kept.
    RK_STRIPS calls work(rows, how many, their stride, first column, place of its sums). */
-#define RK_STRIPS(type, together, work) do { \
-        type copy[(together) * RK_STRIP]; \
-        ptrdiff_t j, k, n, whole = width / RK_STRIP * RK_STRIP; \
+#define RK_STRIPS(type, most, work) do { \
+        type copy[(most) * RK_STRIP]; \
+        ptrdiff_t j, k, n, together = RK_TOGETHER(most), whole = width / RK_STRIP * RK_STRIP; \
         for (j = 0; j < whole + RK_STRIP; j++) sums[j] = -0.0; \
-        for (; rows > 0; rows -= together, data += (together) * stride) { \
-            n = rows < (together) ? rows : (together); \
+        for (; rows > 0; rows -= together, data += together * stride) { \
+            n = rows < together ? rows : together; \
             for (j = 0; j < whole; j += RK_STRIP) \
                 work(data + j * (ptrdiff_t)sizeof(type), n, stride, j, j); \
             if (j == width) continue; \
