@@ -322,6 +322,13 @@ cdef bint runs_in_stretches(const kernels_t* k, bint short, const char* data, Py
     return True
 
 
+cdef inline bint by_period(const plan_t* plan, const kernels_t* k, bint exact) noexcept nogil:
+    """Whether a strided run is met as a contiguous one, of which only some elements count."""
+    return (plan.form == NARROW and plan.across == 1 and k.strides and not exact
+            and (plan.period == 2 or plan.period == 4 or plan.period == 8)
+            and plan.reduced[plan.n_reduced - 1].size >= 32)
+
+
 cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* data,
                           Py_ssize_t width, state_t* state, char* buffer,
                           watch_t* watch) noexcept nogil:
@@ -380,6 +387,22 @@ cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* da
                 return False
             if stopped(watch, size):
                 return False
+            if not advance(&o, plan.reduced, &offset, &unused):
+                break
+    elif by_period(plan, k, state.exact):
+        room = MOST // width
+        rewind(&o, plan.n_reduced - 1)
+        while True:
+            start = 0
+            while start < inner.size:
+                size = inner.size - start
+                if size > room + 64:        # what is left must not be too short
+                    size = room
+                k.runs(data + offset + start * inner.stride, width, kept_stride, 1, 0,
+                       (size - 1) * plan.period + 1, state, NULL, 0)
+                start += size
+                if stopped(watch, width * size):
+                    return False
             if not advance(&o, plan.reduced, &offset, &unused):
                 break
     elif plan.form == NARROW:
@@ -444,14 +467,16 @@ cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* da
     return not stopped(watch, width)
 
 
-cdef Py_ssize_t tile_width(const plan_t* plan, Py_ssize_t most) noexcept nogil:
+cdef Py_ssize_t tile_width(const plan_t* plan, const kernels_t* k, bint exact) noexcept nogil:
     """How many outputs of the innermost kept loop share a tile."""
     cdef Py_ssize_t width
     if plan.n_kept == 0:
         return 1
     width = plan.line
     if plan.form == ROWS:
-        return smaller(width, most // plan.step)
+        return smaller(width, k.tile // plan.step)
+    if by_period(plan, k, exact):
+        return smaller(width, 256)
     if plan.form == NARROW:
         # A strided run has a period too, but its outputs do not lie side by side.
         if plan.kept[plan.n_kept - 1].stride != plan.step * plan.itemsize:
@@ -462,7 +487,7 @@ cdef Py_ssize_t tile_width(const plan_t* plan, Py_ssize_t most) noexcept nogil:
                                < plan.kept[plan.n_kept - 1].stride):
             return 1
         return smaller(width, 256)
-    return smaller(width, most if plan.form == SHORT_RUNS else 256)
+    return smaller(width, k.tile if plan.form == SHORT_RUNS else 256)
 
 
 cdef Py_ssize_t place(const plan_t* plan, Py_ssize_t column) noexcept nogil:
@@ -504,6 +529,7 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
                    and (plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= QUICK_RUN
                         or plan.form == ROWS and job.kernels.quick_rows))
     state.chain = <double>plan.terms
+    state.period = <int>plan.period if by_period(plan, job.kernels, job.exact) else 1
     if plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= 16:
         run = plan.reduced[plan.n_reduced - 1].size
         state.chain = <double>(plan.terms // run) * (run // 4096 + PARTS * (1 + run // MOST))
@@ -522,8 +548,11 @@ cdef inline void point_at(state_t* state, const room_t* room) noexcept nogil:
     state.d = room.d
 
 
-cdef inline Py_ssize_t columns_of(const plan_t* plan, Py_ssize_t width) noexcept nogil:
+cdef inline Py_ssize_t columns_of(const job_t* job, Py_ssize_t width) noexcept nogil:
     """The columns of state that `width` outputs need while they are walked."""
+    cdef const plan_t* plan = job.plan
+    if by_period(plan, job.kernels, job.exact):
+        return width
     if plan.form == ROWS:
         return (width - 1) * plan.step + 1
     if plan.form == NARROW:
@@ -541,6 +570,7 @@ cdef bint settle(const job_t* job, const char* data, char* out, const room_t* ro
     set_state(job, &state)
     state.few = True
     state.quick = False
+    state.period = 1
     state.fresh = True
     if plan.form == ROWS or plan.form == NARROW:
         plan.form = GATHER          # a column by itself is best made a run
@@ -754,7 +784,7 @@ cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
         if done:
             pass
         elif plan.terms == 0:
-            k.init(0, columns_of(plan, width), &state, NULL, 0)
+            k.init(0, columns_of(job, width), &state, NULL, 0)
         elif not job.every_exactly:
             state.fresh = True
             if not run_tile(plan, k, job.data + offset + start * stride, width, &state,
@@ -905,8 +935,9 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     job.exact = exact
     job.data = data
     job.out = out
-    job.most = tile_width(plan, job.kernels.tile)
-    if bytes_read >= LARGE and plan.form == RUNS and plan.line > 1:
+    job.most = tile_width(plan, job.kernels, exact)
+    if (bytes_read >= LARGE and plan.line > 1
+            and (plan.form == RUNS or by_period(plan, job.kernels, exact))):
         # Enough tiles for all threads, but none so narrow that memory is read in snatches.
         i = plan.n_reduced - 1
         least = STRETCH // (plan.reduced[i].size * plan.itemsize) + 1
@@ -920,7 +951,7 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     job.tiles = lines * job.chunks
     if bytes_read < LARGE:
         job.parts = 1
-        if columns_of(plan, smaller(plan.line, job.most)) <= FEW_COLUMNS:
+        if columns_of(&job, smaller(plan.line, job.most)) <= FEW_COLUMNS:
             walk_few(&job)
         else:
             walk_part(&job, 0, True)
@@ -929,7 +960,7 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
             and not job.every_exactly):
         # One tile: the reduced loop is cut instead, always into as many slices, so that
         # the result is the same for any number of threads.
-        job.columns = columns_of(plan, plan.line)
+        job.columns = columns_of(&job, plan.line)
         job.slices = PARTS if job.columns <= 64 else FEW_PARTS
         job.states = take_states()
         if job.states != NULL:

@@ -107,6 +107,29 @@ def test_every_layout_that_shares_elements(op, name):
 
 
 @every_pair
+@pytest.mark.parametrize("step", [2, 3, 4, 8, 9])
+def test_what_lies_between_the_elements_of_a_strided_run_does_not_count(op, name, step):
+    rng = np.random.default_rng(step)
+    for size in (31, 32, 33, 63, 64, 65, 129, 1000, 4097, 9000):
+        between = np.resize(extremes(name), (2, step * size))
+        for data in (ordinary(name, (2, size), rng), np.zeros((2, size), between.dtype)):
+            view = between[:, 1::step]
+            view[...] = data if data.any() or name not in FLOATS else -data
+            check(op, view, (1,), f"step {step}", plain=plain(view), strict=False)
+
+
+@every_pair
+def test_results_that_lie_across_the_order_of_memory(op, name):
+    rng = np.random.default_rng(3)
+    for shape in ((3, 64, 16), (16, 5, 33), (2, 7, 4, 100), (100, 2, 3), (1100, 2, 5)):
+        data = ordinary(name, shape, rng)
+        for order in itertools.permutations(range(len(shape))):
+            view = data.transpose(order)
+            for axis in range(len(shape)):
+                check(op, view, (axis,), f"order {order}", plain=plain(view), strict=False)
+
+
+@every_pair
 def test_every_size_around_the_vector_widths(op, name):
     """One axis of each size, reduced as a row, as a column, and as one of many of either."""
     rng = np.random.default_rng(23)

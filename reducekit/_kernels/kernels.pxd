@@ -29,6 +29,7 @@ cdef struct state_t:
                        # and those that are summed a second time
     bint quick         # sums of 16-bit floats may be rounded to float32 on the way, with a bound
                        # of the error, a float, in c
+    int period         # of runs: only elements at multiples of it count; 1, 2, 4 or 8
     double chain       # float64 sums: additions to the pair of one output, at most
     bint exact         # float64 sums: the result must be the rounded true sum
 
@@ -69,6 +70,7 @@ cdef struct kernels_t:
     Py_ssize_t tile    # outputs whose state fits the arrays, TILE to LARGEST_TILE
     Py_ssize_t quick_terms   # sums of at most so many terms pay off as `quick`
     bint quick_rows          # rows too
+    bint strides             # `runs` heeds the period of a state
     Py_ssize_t long_run      # bytes; of longer runs the order of memory counts most
     int size_a         # bytes for one output in each array
     int size_b

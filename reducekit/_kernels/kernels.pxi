@@ -58,11 +58,11 @@ cdef extern from "bits.h":
 
 cdef extern from "lanes.h":
     void rk_double_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
-                        double* sums, double* rests, double* peak, bint peaks) noexcept nogil
+                        int period, double* sums, double* rests, double* peak, bint peaks) noexcept nogil
     void rk_float_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
-                       double* sums, float* peak) noexcept nogil
+                       int period, double* sums, float* peak) noexcept nogil
     void rk_half_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
-                      double* sums) noexcept nogil
+                      int period, double* sums) noexcept nogil
     void rk_quick_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
                        double* sums, float* slack, bint brain) noexcept nogil
     void rk_double_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
@@ -1311,7 +1311,7 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
                     for k in range(count):
                         (<float*>c)[k] += slack[k]
                 elif narrow_t is half_t:
-                    rk_half_runs(p, count, kept_stride, size, sums)
+                    rk_half_runs(p, count, kept_stride, size, state.period, sums)
                 elif narrow_t is brain_t:
                     for k in range(count):
                         sums[k] = brain_run[narrow_t](<const narrow_t*>(p + k * kept_stride), size,
@@ -1319,7 +1319,7 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
                 else:
                     # One bound for all outputs of the group: it is rarely worse than their own.
                     # The bits of floats that are not negative are in the order of the floats.
-                    rk_float_runs(p, count, kept_stride, size, sums, <float*>&peak)
+                    rk_float_runs(p, count, kept_stride, size, state.period, sums, <float*>&peak)
                     for k in range(count):
                         c[k] = peak if peak > c[k] else c[k]
                 for k in range(count):
@@ -1815,7 +1815,7 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
             while start < run:
                 size = run - start if run - start < most else most
                 rk_double_runs(data + i * kept_stride + o * outer_stride + start * 8, count,
-                               kept_stride, size, sums, rests, <double*>&m, exact)
+                               kept_stride, size, state.period, sums, rests, <double*>&m, exact)
                 start += size
                 for k in range(count):
                     s = a[k] + sums[k]
@@ -2038,6 +2038,7 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.few_runs = NULL
     k.quick_terms = 0
     k.quick_rows = False
+    k.strides = False
     k.long_run = 8192
 
 
@@ -2078,6 +2079,7 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
     # Beyond, normal numbers are as often summed twice: their sum grows slower than its bound.
     k.quick_terms = 1 << 17 if narrow_t is half_t else 1 << 30 if narrow_t is brain_t else 0
     k.quick_rows = narrow_t is brain_t
+    k.strides = narrow_t is not brain_t
     k.long_run = 512
     k.init = narrow_init
     k.runs = <runs_t>narrow_runs[narrow_t]
@@ -2092,6 +2094,7 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
 cdef void use_wide(kernels_t* k) noexcept:
     set_sizes(k, 1024, 8, 8, 8, 0)
     k.long_run = 512
+    k.strides = True
     k.init = wide_init
     k.runs = wide_runs
     k.short_runs = wide_short

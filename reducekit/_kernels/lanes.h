@@ -69,6 +69,16 @@ V_CODE v_shorts h_from(v_shorts x, int first) {
     v_shorts in = (v_shorts)(at >= (uint16_t)first);
     return (x & in) | (~in & 0x8000);
 }
+/* Elements at multiples of a period (1, 2, 4 or 8); the others become `other`. */
+V_CODE v_doubles d_every(v_doubles x, int period, double other) {
+    typedef uint64_t v_longs __attribute__((vector_size(64)));
+    v_longs at = {0, 1, 2, 3, 4, 5, 6, 7}, in = (v_longs)((at & (uint64_t)(period - 1)) == 0);
+    return (v_doubles)(((v_longs)x & in) | (~in & (v_longs)d_all(other)));
+}
+V_CODE v_floats f_every(v_floats x, int period) {       /* the others become zero */
+    v_words at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    return (v_floats)((v_words)x & (v_words)((at & (uint32_t)(period - 1)) == 0));
+}
 /* Elements 0, 2, 4 ... and 1, 3, 5 ... of 32 bfloat16: a float32 is its bfloat16 and zeros. */
 V_CODE v_floats f_even_brains(v_shorts v) { return (v_floats)((v_words)v << 16); }
 V_CODE v_floats f_odd_brains(v_shorts v) { return (v_floats)((v_words)v & 0xffff0000u); }
@@ -237,6 +247,9 @@ V_CODE v_floats f_brains(const uint16_t *p) V_EACH(v_floats, 16, rk_brain_to_flo
 V_CODE v_doubles d_from(v_doubles x, int first) V_EACH(v_doubles, 8, k < first ? -0.0 : x.at[k])
 V_CODE v_floats f_from(v_floats x, int first) V_EACH(v_floats, 16, k < first ? -0.0f : x.at[k])
 V_CODE v_shorts h_from(v_shorts x, int first) V_EACH(v_shorts, 32, k < first ? 0x8000 : x.at[k])
+V_CODE v_doubles d_every(v_doubles x, int period, double other)
+    V_EACH(v_doubles, 8, k % period ? other : x.at[k])
+V_CODE v_floats f_every(v_floats x, int period) V_EACH(v_floats, 16, k % period ? 0 : x.at[k])
 V_CODE v_floats f_even_brains(v_shorts v) V_EACH(v_floats, 16, rk_brain_to_float(v.at[2 * k]))
 V_CODE v_floats f_odd_brains(v_shorts v)
     V_EACH(v_floats, 16, rk_brain_to_float(v.at[2 * k + 1]))
@@ -298,6 +311,9 @@ V_CODE double d_top(v_doubles v) {
    are then folded together, neighbour onto neighbour: one by one, folding took longer than
    adding up 256 elements.
 
+   Of a strided run only every element at a multiple of `period` (1, 2, 4 or 8) counts: the
+   others go into lanes of their own, which are forgotten. `size` reaches to the last that counts.
+
    What is left behind the last full block of a run is met by a block that ends with the run,
    of which the elements that were met before are made neutral. A run shorter than a block
    goes through a copy. */
@@ -339,7 +355,8 @@ V_CODE void rk_halve_pairs(const double *s, const double *r, ptrdiff_t count, do
 /* A pair for each run; with `peaks`, also the largest magnitude of all (an element that is NaN
    leaves none, but shows in its sum). */
 V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t size,
-                           double *sums, double *rests, double *peak, const int peaks) {
+                           int period, double *sums, double *rests, double *peak,
+                           const int peaks) {
     v_doubles s, t, r, q, p = d_all(0), o = p, v, w, one = d_all(rk_one);
     double lanes[RK_GROUP * 8], lost[RK_GROUP * 8], two[RK_GROUP * 4], more[RK_GROUP * 4], copy[16];
     ptrdiff_t i, run;
@@ -363,7 +380,15 @@ V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
             RK_ENTER(t, q, w);
             if (peaks) { p = d_max(d_abs(v), p); o = d_max(d_abs(w), o); }
         }
-        if (i < length) {
+        if (i < length && period > 1) {
+            /* A block that ended with the run would not begin with an element that counts. */
+            ptrdiff_t k;
+            for (k = 0; k < 16; k++) copy[k] = -0.0;
+            memcpy(copy, x + i, (size_t)(length - i) * 8);
+            RK_ENTER(s, r, d_load(copy));
+            RK_ENTER(t, q, d_load(copy + 8));
+            if (peaks) { p = d_max(d_abs(d_load(copy)), p); o = d_max(d_abs(d_load(copy + 8)), o); }
+        } else if (i < length) {
             int old = (int)(16 - (length - i));
             w = d_from(d_load(x + length - 8), old > 8 ? old - 8 : 0);
             RK_ENTER(t, q, w);
@@ -376,20 +401,24 @@ V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
         }
         r = d_add(r, q);
         RK_ENTER(s, r, t);
+        if (period > 1) {
+            s = d_every(s, period, -0.0);
+            r = d_every(r, period, 0);
+        }
         d_store(lanes + run * 8, s);
         d_store(lost + run * 8, r);
     }
     rk_halve_pairs(lanes, lost, count * 4, two, more);
     rk_halve_pairs(two, more, count * 2, lanes, lost);
     rk_halve_pairs(lanes, lost, count, sums, rests);
-    if (peaks) *peak = d_top(d_max(p, o));
+    if (peaks) *peak = d_top(d_every(d_max(p, o), period, 0));
 }
 
 /* ---------------------------------------------------------------- float32, in double
 
    Runs of at most 4096, and the largest magnitude of all. */
 V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t size,
-                          double *sums, float *peak) {
+                          int period, double *sums, float *peak) {
     v_doubles a, b, c, d;
     v_floats p = f_all(0), q = p, v, w;
     double lanes[RK_GROUP * 8];
@@ -413,7 +442,14 @@ V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
             c = d_add(c, d_floats(at + 16)); d = d_add(d, d_floats(at + 24));
             p = f_max(f_abs(f_load(at)), p); q = f_max(f_abs(f_load(at + 16)), q);
         }
-        if (i < length) {
+        if (i < length && period > 1) {
+            ptrdiff_t k;
+            for (k = 0; k < 32; k++) copy[k] = -0.0f;
+            memcpy(copy, x + i, (size_t)(length - i) * 4);
+            a = d_add(a, d_floats(copy)); b = d_add(b, d_floats(copy + 8));
+            c = d_add(c, d_floats(copy + 16)); d = d_add(d, d_floats(copy + 24));
+            p = f_max(f_abs(f_load(copy)), p); q = f_max(f_abs(f_load(copy + 16)), q);
+        } else if (i < length) {
             int old = (int)(32 - (length - i));
             w = f_from(f_load(x + length - 16), old > 16 ? old - 16 : 0);
             c = d_add(c, d_low(w)); d = d_add(d, d_high(w));
@@ -424,10 +460,11 @@ V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
                 p = f_max(f_abs(v), p);
             }
         }
-        d_store(lanes + run * 8, d_add(d_add(a, c), d_add(b, d)));
+        a = d_add(d_add(a, c), d_add(b, d));
+        d_store(lanes + run * 8, period > 1 ? d_every(a, period, -0.0) : a);
     }
     rk_fold_doubles(lanes, count, sums);
-    *peak = f_top(f_max(p, q));
+    *peak = f_top(f_every(f_max(p, q), period));
 }
 
 /* ---------------------------------------------------------------- float16, exactly
@@ -452,15 +489,15 @@ V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
         c = d_add(c, d_add(d_low(t), d_low(m))); d = d_add(d, d_add(d_high(t), d_high(m))); \
     } while (0)
 
-V_CODE double rk_zero_of(const uint16_t *x, ptrdiff_t size) {
+V_CODE double rk_zero_of(const uint16_t *x, ptrdiff_t size, int period) {
     ptrdiff_t i = 0;
-    while (i < size && x[i] == 0x8000) i++;
-    return i == size ? -0.0 : 0.0;
+    while (i < size && x[i] == 0x8000) i += period;
+    return i >= size ? -0.0 : 0.0;
 }
 
 /* Runs of at most 4096. */
 V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t size,
-                         double *sums) {
+                         int period, double *sums) {
     v_doubles a, b, c, d;
     v_floats one = f_all((float)rk_one), magic = f_all(786432.0f), u, l, t, m;
     double lanes[RK_GROUP * 8];
@@ -485,17 +522,25 @@ V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, pt
             }
             RK_PARTS_TO_DOUBLE();
         }
-        if (i < length) {
+        if (i < length && period > 1) {
+            ptrdiff_t k;
+            for (k = 0; k < 32; k++) copy[k] = 0x8000;
+            memcpy(copy, x + i, (size_t)(length - i) * 2);
+            u = l = t = m = f_all(-0.0f);
+            RK_SPLIT_BOTH(f_halves(copy), f_halves(copy + 16));
+            RK_PARTS_TO_DOUBLE();
+        } else if (i < length) {
             v_shorts rest = h_from(h_load(x + length - 32), (int)(32 - (length - i)));
             u = l = t = m = f_all(-0.0f);
             RK_SPLIT_BOTH(f_low_halves(rest), f_high_halves(rest));
             RK_PARTS_TO_DOUBLE();
         }
-        d_store(lanes + run * 8, d_add(d_add(a, c), d_add(b, d)));
+        a = d_add(d_add(a, c), d_add(b, d));
+        d_store(lanes + run * 8, period > 1 ? d_every(a, period, -0.0) : a);
     }
     rk_fold_doubles(lanes, count, sums);
     for (run = 0; run < count; run++)       /* the splitting loses the sign of a zero */
-        if (sums[run] == 0) sums[run] = rk_zero_of((const uint16_t *)(data + run * stride), size);
+        if (sums[run] == 0) sums[run] = rk_zero_of((const uint16_t *)(data + run * stride), size, period);
 }
 
 /* ---------------------------------------------------------------- 16 bits, quickly
