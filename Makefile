@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(shell find reducekit -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi' -o -name '*.h')
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test check stubtest format bench notebooks docs sanitize clean
+.PHONY: help demo test check stubtest format bench notebooks docs sanitize fuzz clean
 
 help:
 	@echo 'make demo       build, and reduce an elevation grid and a photograph'
@@ -18,6 +18,7 @@ help:
 	@echo 'make notebooks  open the notebooks in JupyterLab'
 	@echo 'make docs       build the documentation into docs/_build/html'
 	@echo 'make sanitize   run the tests with the address and undefined-behaviour sanitizers'
+	@echo 'make fuzz       search for inputs that break it, for three minutes'
 	@echo 'make clean      remove what was built, and .venv'
 
 demo: $(VENV)/.demo $(VENV)/.built
@@ -50,18 +51,25 @@ docs: $(VENV)/.docs $(VENV)/.built
 	$(BIN)/python -m sphinx --quiet -W --keep-going -b html docs docs/_build/html
 
 # A copy is built, so that neither build has to be made anew for the other. The runtime must be there
-# before Python is, and libstdc++ before ONNX throws. Python itself leaks at exit by design, and the
-# sanitizer's own books fill the memory that one family of tests counts.
+# before Python is, and libstdc++ before ONNX throws. Python itself leaks at exit by design. The
+# sanitizer's own books fill the memory and the stacks that a few tests count.
 COPY := build/sanitize
+COUNTED := takes_little_memory or no_lock_is_lost or stack_of_64_kib
+SANITIZED = cd $(COPY) && \
+    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
+    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 ../../$(BIN)/python
 sanitize: $(VENV)/.test
 	rm -rf $(COPY)
 	mkdir -p $(COPY)
 	tar -cf - --exclude ./build --exclude ./.git --exclude ./.venv --exclude '*.so' . | tar -xf - -C $(COPY)
 	cd $(COPY) && REDUCEKIT_SANITIZE=1 ../../$(BIN)/python setup.py --quiet build_ext --inplace
-	cd $(COPY) && \
-	    LD_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libstdc++.so)" \
-	    ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 ../../$(BIN)/python -m pytest -n auto --maxprocesses 8 \
-	        -k 'not takes_little_memory'
+	$(SANITIZED) -m pytest -n auto --maxprocesses 8 -k 'not ($(COUNTED))'
+	$(SANITIZED) tests/fuzz.py --seconds 60
+
+# `make fuzz SECONDS=3600` searches for an hour; tests/fuzz.py knows more.
+SECONDS ?= 180
+fuzz: $(VENV)/.test $(VENV)/.built
+	@$(BIN)/python tests/fuzz.py --seconds $(SECONDS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis docs/_build docs/generated

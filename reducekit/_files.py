@@ -311,6 +311,8 @@ def _read_header(file: IO[bytes], name: str) -> _Header:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of headers that Python 2 wrote
             shape, fortran_order, dtype = parse(io.BytesIO(prefix + literal))
+        if any(isinstance(size, bool) for size in shape):  # which NumPy lets pass, and cannot use
+            raise ValueError(shape)
         shape = tuple(int(size) for size in shape)
     except Exception:  # noqa: BLE001 - a made-up header makes a parser raise anything
         raise FileError(f"{name} is damaged: its header cannot be understood") from None

@@ -683,6 +683,10 @@ REFUSED_FILES = {
         header((1,), "<q9"),
         "data.npy is damaged: its header cannot be understood",
     ),
+    "a size that is a bool": (
+        header((True, 2)) + bytes(8),
+        "data.npy is damaged: its header cannot be understood",
+    ),
     "a size that is no int": (
         header((1.5,)),
         "data.npy is damaged: its header cannot be understood",

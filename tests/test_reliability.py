@@ -1,19 +1,33 @@
 """Load and faults: small stacks, signals, no memory, no threads, many callers, forks."""
 
 import fractions
+import multiprocessing
 import os
+import random
+import subprocess
 import sys
+import threading
+import time
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
-from arrays import FLOATS, INTEGERS, awkward
+from arrays import FLOATS, INTEGERS, NAMES, awkward, ordinary
 from numpy.lib.stride_tricks import as_strided
-from oracles import OPS, check
+from oracles import FUNCTIONS, OPS, check, outcome
 from test_threads import run
 
 import reducekit as rk
 from reducekit import _plan
+
+
+@pytest.fixture(autouse=True)
+def _threads_restored():
+    before = rk.get_num_threads()
+    yield
+    rk.set_num_threads(before)
+
 
 posix = pytest.mark.skipif(os.name != "posix", reason="the system has no signals of this kind")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="it counts what glibc knows")
@@ -165,8 +179,7 @@ def stop(function, *args, **kwargs):
         function(*args, **kwargs)
     except KeyboardInterrupt:
         late = time.monotonic() - out[0]
-        # A whole second is promised; most of it is for a machine that is busy.
-        assert late < 1, late
+        assert late < LIMIT, late
         assert (rk.reduce_sum(np.ones((3, 400_000), "f4"), 1) == 400_000).all()
         return
     sys.exit("it was not stopped")
@@ -194,13 +207,13 @@ print("done")
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 def test_an_interrupt_is_heard_in_every_form(threads):
-    """Of 10^12 elements, which would take minutes."""
-    assert run(INTERRUPT.replace("THREADS", str(threads))) == "done"
+    """Of 10^12 elements, which would take minutes; a second is promised."""
+    assert run(INTERRUPT.replace("THREADS", str(threads)).replace("LIMIT", "1")) == "done"
 
 
 @posix
 def test_an_interrupt_is_heard():
-    program = INTERRUPT.replace("THREADS", "2").replace("values.astype", "values[:].astype")
+    program = INTERRUPT.replace("THREADS", "2").replace("LIMIT", "60")
     program = program.replace('("f4", "f8", "f2", ml_dtypes.bfloat16, "i1", "i8")', '("f4",)')
     assert run(program) == "done"
 
@@ -227,3 +240,225 @@ before = used(1000)
 print(used(3000) - before)
 """
     assert int(run(program)) < 3000
+
+
+class Storm:
+    """32 threads that reduce shared arrays in mixed ways, and compare with the bits of one."""
+
+    def __init__(self):
+        rng = np.random.default_rng(94)
+        self.jobs = []
+        for name in NAMES:
+            for shape in ((10,), (70, 90), (700, 900), (3, 200_000), (200_000, 3)):
+                data = ordinary(name, shape, rng)
+                for view in (data, data[::-1], data.T):
+                    for op in OPS if name != "bool" else ("max", "min"):
+                        for axes in (None, (0,), (-1,)):
+                            want = FUNCTIONS[op](view, axes, strict=False)
+                            self.jobs.append((op, view, axes, want))
+        self.wrong = []
+        self.calls = 0
+
+    def work(self, seed, end):
+        rng = random.Random(seed)
+        calls = 0
+        while time.monotonic() < end:
+            op, view, axes, want = rng.choice(self.jobs)
+            kind = rng.random()
+            if kind < 0.1:
+                got = outcome(FUNCTIONS[op], view, 99, strict=False)
+                right = isinstance(got, rk.AxesError)
+            elif kind < 0.2:
+                number = rng.choice([11, 13, 18])
+                with rk.opset(number):
+                    got = FUNCTIONS[op](view, axes, strict=False)
+                    right = rk.get_default_opset() == number and got.tobytes() == want.tobytes()
+            elif kind < 0.3:
+                got = np.empty_like(want)
+                FUNCTIONS[op](view, axes, strict=False, out=got)
+                right = got.tobytes() == want.tobytes()
+            else:
+                got = FUNCTIONS[op](view, axes, strict=False)
+                right = got.tobytes() == want.tobytes()
+            if not right:
+                self.wrong.append((op, view.shape, view.dtype, axes))
+            calls += 1
+        self.calls += calls
+
+    def run(self, seconds, *others):
+        end = time.monotonic() + seconds
+        threads = [threading.Thread(target=self.work, args=(seed, end)) for seed in range(32)]
+        threads += [threading.Thread(target=other, args=(end,)) for other in others]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert self.wrong == []
+        assert self.calls >= 32
+
+
+def set_numbers_of_threads(end):
+    while time.monotonic() < end:
+        for count in (1, 2, 4, 3):
+            rk.set_num_threads(count)
+            time.sleep(0.003)
+
+
+def set_default_opsets(end):
+    while time.monotonic() < end:
+        for number in (13, 18, "latest", 12):
+            rk.set_default_opset(number)
+            time.sleep(0.0002)
+
+
+LENGTHS = [1, pytest.param(60, marks=pytest.mark.slow)]
+
+
+@pytest.mark.parametrize("seconds", LENGTHS)
+def test_many_threads_at_once(seconds):
+    Storm().run(seconds, set_numbers_of_threads)
+
+
+@pytest.mark.parametrize("seconds", LENGTHS)
+def test_many_threads_while_the_default_opset_changes(seconds):
+    Storm().run(seconds, set_numbers_of_threads, set_default_opsets)
+
+
+REDUCE = """
+import multiprocessing, os, sys, threading, time
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+import numpy as np
+import reducekit as rk
+
+def reduce(seed):
+    data = np.random.default_rng(seed).integers(-9, 9, (300, 2000)).astype(np.float32)
+    rows = rk.reduce_sum(data, 1, keepdims=False)
+    assert (rows == data.astype(np.float64).sum(1)).all()
+    assert (rk.reduce_max(data, 0, keepdims=False) == data.max(0)).all()
+    return float(rk.reduce_sum(data, keepdims=False))
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "forkserver", "spawn"])
+def test_processes_of_every_kind(method, tmp_path):
+    """Of a parent whose team has worked, and of one that has not."""
+    if method not in multiprocessing.get_all_start_methods():
+        pytest.skip(f"no {method} on this system")
+    program = tmp_path / "program.py"
+    program.write_text(
+        REDUCE
+        + f"""
+if __name__ == "__main__":
+    rk.set_num_threads(3)
+    context = multiprocessing.get_context({method!r})
+    for before in (False, True):
+        want = [reduce(i) for i in range(8)] if before else None
+        with context.Pool(2) as pool:
+            got = pool.map(reduce, range(8))
+        with ProcessPoolExecutor(2, mp_context=context) as pool:
+            assert list(pool.map(reduce, range(8))) == got
+        with ThreadPoolExecutor(5) as pool:
+            assert list(pool.map(reduce, range(8))) == got
+        assert want is None or got == want
+    print("done")
+"""
+    )
+    done = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, timeout=240
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("done\n", 0), done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.parametrize("times", [20, pytest.param(500, marks=pytest.mark.slow)])
+def test_a_fork_while_a_reduction_runs(times):
+    """Other threads are in the middle of large reductions; the child has none of them."""
+    program = (
+        REDUCE
+        + f"""
+rk.set_num_threads(3)
+data = np.ones((4000, 1000), np.float32)
+going = True
+def forever():
+    while going:
+        assert rk.reduce_sum(data, keepdims=False) == 4_000_000
+threads = [threading.Thread(target=forever, daemon=True) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for i in range({times}):
+    time.sleep(0.001 * (i % 7))
+    child = os.fork()
+    if child == 0:
+        reduce(i)
+        os._exit(int(rk.reduce_sum(data, keepdims=False) != 4_000_000))
+    end = time.monotonic() + 60
+    while True:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        assert time.monotonic() < end, "the child hangs"
+        time.sleep(0.001)
+    assert status == 0, status
+going = False
+for thread in threads:
+    thread.join()
+print("done")
+"""
+    )
+    assert run(program) == "done"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ["fuzz_engine", "fuzz"])
+def test_a_search_finds_nothing(program):
+    """A minute of either; `make fuzz` runs longer."""
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name(f"{program}.py"), "--seconds", "60"],
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("data", ["f4", "f8", "i4", "f2"])
+def test_an_interrupt_of_1e9_elements(data):
+    """All there in memory, and such that sums of floats are hard: Ctrl-C within a second."""
+    program = """
+import os, signal, sys, threading, time
+import numpy as np
+import reducekit as rk
+rk.set_num_threads(2)
+data = np.empty(10**9, DTYPE)
+data[:] = 1
+if data.dtype.kind == "f":
+    data[0] = -data.size          # cancels wholly: nothing but the exact sum can tell
+    data[1::1000003] = np.finfo(DTYPE).max / 4
+    data[2::1000003] = -data[1]
+late = []
+for call in (rk.reduce_sum, rk.reduce_max):
+    for wait in (0.05, 0.3):
+        struck = []
+        def strike():
+            struck.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        timer = threading.Timer(wait, strike)
+        timer.start()
+        try:
+            while True:
+                call(data)
+        except KeyboardInterrupt:
+            late.append(time.monotonic() - struck[0])
+    timer.join()
+    assert rk.reduce_max(data[:100_000], keepdims=False) >= 1
+assert max(late) < 1, late
+print("done")
+"""
+    memory = 10**9 * np.dtype(data).itemsize
+    if (
+        hasattr(os, "sysconf")
+        and os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 2 * memory
+    ):
+        pytest.skip("not enough memory")
+    assert run(program.replace("DTYPE", repr(data))) == "done"
