@@ -19,8 +19,3 @@ cdef void exact_add(exact_t* acc, int type_index, const void* data, Py_ssize_t c
 cdef void exact_merge(exact_t* acc, exact_t* other) noexcept nogil
 cdef void exact_multiply(exact_t* acc, Py_ssize_t count) noexcept nogil
 cdef void exact_round(exact_t* acc, int type_index, void* out) noexcept nogil
-
-# A careful maximum or minimum of float32 or float64, one element at a time.
-cdef void careful_add(exact_t* acc, int type_index, bint largest, const void* data,
-                      Py_ssize_t count) noexcept nogil
-cdef void careful_round(exact_t* acc, int type_index, bint largest, void* out) noexcept nogil

@@ -29,9 +29,7 @@ from ._plan cimport GATHER, NARROW, ROWS, RUNS, SHORT_RUNS, loop_t, plan_t
 from ._threads cimport (
     rk_atomic, rk_load, rk_milliseconds, rk_process, rk_store, rk_swap, rk_yield, run_parts,
 )
-from ._sums cimport (
-    careful_add, careful_round, exact_add, exact_clear, exact_multiply, exact_round, exact_t,
-)
+from ._sums cimport exact_add, exact_clear, exact_multiply, exact_round, exact_t
 
 from . import _kernels
 
@@ -227,12 +225,9 @@ cdef inline bint stopped(watch_t* watch, Py_ssize_t elements) noexcept nogil:
     return watch.since >= OFTEN and look_up(watch)
 
 
-cdef bint look_again(const plan_t* plan, int op, int type_index, const char* data, char* out,
-                     char* buffer, watch_t* watch) noexcept nogil:
-    """Reduce one output slowly and surely: a sum exactly, an extreme element by element.
-
-    False if it was stopped.
-    """
+cdef bint sum_exactly(const plan_t* plan, int type_index, const char* data, char* out,
+                      char* buffer, watch_t* watch) noexcept nogil:
+    """Sum one output slowly and surely. False if it was stopped."""
     cdef exact_t acc
     cdef odometer_t o
     cdef Py_ssize_t offset = 0, unused = 0, start, size, count = 1, stride = 0
@@ -246,30 +241,22 @@ cdef bint look_again(const plan_t* plan, int op, int type_index, const char* dat
     while True:
         start = 0
         while start < count:
-            if op == SUM and stride == plan.itemsize and plan.form != GATHER:
+            if stride == plan.itemsize and plan.form != GATHER:
                 size = smaller(count - start, 4 * OFTEN)
                 exact_add(&acc, type_index, data + offset + start * stride, size)
             else:
                 size = smaller(count - start, room)
                 gather(data + offset + start * stride, size, stride, buffer, plan.itemsize,
                        plan.swapped)
-                if op == SUM:
-                    exact_add(&acc, type_index, buffer, size)
-                else:
-                    careful_add(&acc, type_index, op == 0, buffer, size)
-                    if acc.nan:
-                        break
+                exact_add(&acc, type_index, buffer, size)
             start += size
             if stopped(watch, size):
                 return False
-        if (op != SUM and acc.nan) or not advance(&o, plan.reduced, &offset, &unused):
+        if not advance(&o, plan.reduced, &offset, &unused):
             break
-    if op == SUM:
-        if plan.repeats > 1:
-            exact_multiply(&acc, plan.repeats)
-        exact_round(&acc, type_index, out)
-    else:
-        careful_round(&acc, type_index, op == 0, out)
+    if plan.repeats > 1:
+        exact_multiply(&acc, plan.repeats)
+    exact_round(&acc, type_index, out)
     return True
 
 
@@ -529,6 +516,8 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
                    and (plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= QUICK_RUN
                         or plan.form == ROWS and job.kernels.quick_rows))
     state.chain = <double>plan.terms
+    state.flip = job.kernels.flip
+    state.turn = job.kernels.turn
     state.period = <int>plan.period if by_period(plan, job.kernels, job.exact) else 1
     if plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= 16:
         run = plan.reduced[plan.n_reduced - 1].size
@@ -732,7 +721,7 @@ cdef bint finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, cons
         to = out + (place(plan, column) if apart else column * out_stride)
         if again and settle(job, at, to, room, watch):
             continue
-        if not look_again(plan, job.op, job.type_index, at, to, room.buffer, watch):
+        if not sum_exactly(plan, job.type_index, at, to, room.buffer, watch):
             return False
     return True
 
@@ -780,7 +769,8 @@ cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
         width = smaller(plan.line - start, job.most)
         done = straight != NULL and straight(
             job.data + offset + start * stride, width, plan.reduced[0].size,
-            plan.reduced[0].stride, job.out + out_offset + start * plan.itemsize, NULL, 0)
+            plan.reduced[0].stride, job.out + out_offset + start * plan.itemsize, &state,
+            NULL, 0)
         if done:
             pass
         elif plan.terms == 0:

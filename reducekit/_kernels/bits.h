@@ -25,6 +25,37 @@ static inline double rk_double(uint64_t bits) { double x; memcpy(&x, &bits, 8); 
 static inline uint32_t rk_bits32(float x) { uint32_t b; memcpy(&b, &x, 4); return b; }
 static inline uint64_t rk_bits64(double x) { uint64_t b; memcpy(&b, &x, 8); return b; }
 
+/* Order keys: integers in the order of floats. -0 is below +0, and every NaN, of either sign,
+   above +infinity, so that a maximum is one integer maximum. `turn` is the distance from
+   the largest integer to the bits of infinity: so far the keys are turned round for
+   -infinity to become the least. `flip` is the sign bit for a minimum, which is the
+   maximum of the negated elements. It is not known when the kernel is compiled, and that is
+   good: a compiler that can read the element twice from memory does (128 GB/s against 190). */
+static inline int16_t rk_key16(int16_t bits, int16_t flip, int16_t turn) {
+    int16_t b = (int16_t)(bits ^ flip);
+    return (int16_t)((uint16_t)(b ^ ((b >> 15) & 0x7fff)) - (uint16_t)turn);
+}
+static inline int32_t rk_key32(int32_t bits, int32_t flip, int32_t turn) {
+    int32_t b = bits ^ flip;
+    return (int32_t)((uint32_t)(b ^ ((b >> 31) & 0x7fffffff)) - (uint32_t)turn);
+}
+static inline int64_t rk_key64(int64_t bits, int64_t flip, int64_t turn) {
+    int64_t b = bits ^ flip;
+    return (int64_t)((uint64_t)(b ^ ((b >> 63) & 0x7fffffffffffffffll)) - (uint64_t)turn);
+}
+static inline int16_t rk_unkey16(int16_t key, int16_t flip, int16_t turn) {
+    int16_t b = (int16_t)((uint16_t)key + (uint16_t)turn);
+    return (int16_t)(b ^ ((b >> 15) & 0x7fff) ^ flip);
+}
+static inline int32_t rk_unkey32(int32_t key, int32_t flip, int32_t turn) {
+    int32_t b = (int32_t)((uint32_t)key + (uint32_t)turn);
+    return b ^ ((b >> 31) & 0x7fffffff) ^ flip;
+}
+static inline int64_t rk_unkey64(int64_t key, int64_t flip, int64_t turn) {
+    int64_t b = (int64_t)((uint64_t)key + (uint64_t)turn);
+    return b ^ ((b >> 63) & 0x7fffffffffffffffll) ^ flip;
+}
+
 /* An addition for the multiply units. Current cores have as many of them as adders, and
    an error-free addition is adders only: giving each half of it took float64 sums in
    cache from 71 to 114 GB/s with AVX-512 and from 37 to 62 with AVX2. `one` is a

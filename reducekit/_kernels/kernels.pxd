@@ -7,12 +7,13 @@
 #
 #   kind of reduction          a                  b                    c              d
 #   max, min of integers       the extreme        -                    -              -
-#   max, min of 16-bit floats  order key, int16   -                    -              -
-#   max, min of float32/64     extreme            sum: NaN evidence    bits and / or  -
+#   max, min of floats         order key          -                    -              -
 #   sum of integers            sum, wrapped       -                    -              -
 #   sum of floats              double             double, the rest     largest |x|    smallest |x|
 #
 # The last two are bit patterns without the sign; they bound the error of the sum.
+
+from libc.stdint cimport int64_t
 
 cdef enum:
     TILE = 1024             # outputs in one state, at least
@@ -29,6 +30,8 @@ cdef struct state_t:
                        # and those that are summed a second time
     bint quick         # sums of 16-bit floats may be rounded to float32 on the way, with a bound
                        # of the error, a float, in c
+    int64_t flip       # extremes of floats: how keys are made of bits (bits.h)
+    int64_t turn
     int period         # of runs: only elements at multiples of it count; 1, 2, 4 or 8
     double chain       # float64 sums: additions to the pair of one output, at most
     bint exact         # float64 sums: the result must be the rounded true sum
@@ -63,12 +66,14 @@ ctypedef Py_ssize_t (*finish_t)(Py_ssize_t count, Py_ssize_t step, double terms,
 # At most FEW_ROWS rows, or runs of at most SHORT one behind the other, straight to results, side
 # by side; False where something is unsure, and nothing is promised about `out` then
 ctypedef bint (*few_t)(const char* data, Py_ssize_t outputs, Py_ssize_t terms,
-                       Py_ssize_t row_stride, char* out, const void* kind,
+                       Py_ssize_t row_stride, char* out, const state_t* state, const void* kind,
                        int order) noexcept nogil
 
 cdef struct kernels_t:
     Py_ssize_t tile    # outputs whose state fits the arrays, TILE to LARGEST_TILE
     Py_ssize_t quick_terms   # sums of at most so many terms pay off as `quick`
+    int64_t flip             # for the state
+    int64_t turn
     bint quick_rows          # rows too
     bint strides             # `runs` heeds the period of a state
     Py_ssize_t long_run      # bytes; of longer runs the order of memory counts most

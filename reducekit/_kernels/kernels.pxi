@@ -8,14 +8,8 @@
 # bits. Rows are accumulated into local arrays, because a compiler must assume that
 # a state passed by pointer overlaps the data, and then gives up vectors.
 #
-# Floats are compared as follows.
-# * 16 bits wide: by integer keys made from the bits. A key orders -0 below +0 and
-#   puts every NaN, of either sign, above +infinity, so a maximum is one integer
-#   maximum. A minimum is the maximum of the negated elements.
-# * 32 and 64 bits wide: by a plain compare, which vector units have; it drops NaNs
-#   and mixes zeros. So a sum of the elements runs beside it as evidence of NaN (a
-#   sum can turn NaN by +inf and -inf alone: that is looked at again, slowly), and
-#   the conjunction (or disjunction) of the bits as evidence of a zero's sign.
+# Extremes of floats are those of integer keys made from the bits (bits.h). A compare
+# of floats drops NaNs and mixes zeros, and gathering evidence of both beside it takes longer.
 
 from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
@@ -38,6 +32,12 @@ cdef extern from "bits.h":
     ctypedef long smallest_t
     ctypedef short total_t
     double rk_one
+    int16_t rk_key16(int16_t bits, int16_t flip, int16_t turn) noexcept nogil
+    int32_t rk_key32(int32_t bits, int32_t flip, int32_t turn) noexcept nogil
+    int64_t rk_key64(int64_t bits, int64_t flip, int64_t turn) noexcept nogil
+    int16_t rk_unkey16(int16_t key, int16_t flip, int16_t turn) noexcept nogil
+    int32_t rk_unkey32(int32_t key, int32_t flip, int32_t turn) noexcept nogil
+    int64_t rk_unkey64(int64_t key, int64_t flip, int64_t turn) noexcept nogil
     float rk_float(uint32_t bits) noexcept nogil
     double rk_double(uint64_t bits) noexcept nogil
     uint32_t rk_bits32(float x) noexcept nogil
@@ -58,7 +58,8 @@ cdef extern from "bits.h":
 
 cdef extern from "lanes.h":
     void rk_double_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
-                        int period, double* sums, double* rests, double* peak, bint peaks) noexcept nogil
+                        int period, double* sums, double* rests, double* peak,
+                        bint peaks) noexcept nogil
     void rk_float_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
                        int period, double* sums, float* peak) noexcept nogil
     void rk_half_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
@@ -92,13 +93,10 @@ ctypedef fused whole_t:
     uint32_t
     uint64_t
 
-ctypedef fused real_t:
-    float
-    double
-
-ctypedef fused key_t:
-    half_t
-    brain_t
+ctypedef fused word_t:         # the bits of a float, and their order keys
+    int16_t
+    int32_t
+    int64_t
 
 ctypedef fused order_t:        # max, min or sum, fixed when the kernel is compiled
     largest_t
@@ -164,21 +162,6 @@ cdef inline bint is_total(order_t order) noexcept nogil:
         return True
     else:
         return False
-
-
-cdef inline uint16_t flip_of(order_t order) noexcept nogil:
-    if order_t is largest_t:
-        return 0
-    else:
-        return 0x8000
-
-
-cdef inline uint16_t turn_of(const key_t* kind) noexcept nogil:
-    """How far the keys are turned for -infinity to become the least."""
-    if key_t is half_t:
-        return 0x7fff - 0x7c00
-    else:
-        return 0x7fff - 0x7f80
 
 
 cdef inline void emit(const item_t* results, Py_ssize_t count, char* out,
@@ -474,649 +457,241 @@ cdef Py_ssize_t bool_finish(Py_ssize_t count, Py_ssize_t step, double terms, cha
     return 0
 
 
-# ---------------------------------------------------------------- 16-bit floats: max and min
+# ---------------------------------------------------------------- floats: max and min
+#
+# By order keys (bits.h says which), so one family serves all types of one size, both
+# directions, and needs no evidence of NaN or of the sign of a zero.
 
-cdef inline int16_t key16(uint16_t bits, uint16_t flip, uint16_t turn) noexcept nogil:
-    """The order key: -infinity is the least int16, NaNs are above +infinity."""
-    cdef uint16_t b = bits ^ flip
-    return <int16_t><uint16_t>((b ^ <uint16_t>(<uint16_t>(<int16_t>b >> 15) >> 1)) - turn)
+cdef inline word_t key_of(word_t bits, word_t flip, word_t turn) noexcept nogil:
+    if word_t is int16_t:
+        return rk_key16(bits, flip, turn)
+    elif word_t is int32_t:
+        return rk_key32(bits, flip, turn)
+    else:
+        return rk_key64(bits, flip, turn)
+
+
+cdef inline word_t bits_of(word_t key, word_t flip, word_t turn) noexcept nogil:
+    if word_t is int16_t:
+        return rk_unkey16(key, flip, turn)
+    elif word_t is int32_t:
+        return rk_unkey32(key, flip, turn)
+    else:
+        return rk_unkey64(key, flip, turn)
+
+
+cdef inline word_t least_key(const word_t* kind) noexcept nogil:
+    return <word_t>(<uint64_t>1 << (8 * sizeof(word_t) - 1))
+
+
+cdef inline void from_keys(const word_t* keys, Py_ssize_t step, Py_ssize_t count, word_t* to,
+                           const state_t* state) noexcept nogil:
+    """Results from keys; a NaN is the quiet one."""
+    cdef word_t flip = <word_t>state.flip, turn = <word_t>state.turn
+    cdef word_t infinity = <word_t>(~least_key[word_t](NULL) - turn)
+    cdef word_t quiet = <word_t>(infinity | (turn + 1) >> 1)
+    cdef word_t top = <word_t>(infinity - turn), key
+    cdef Py_ssize_t i
+    for i in range(count):
+        key = keys[i * step]
+        to[i] = quiet if key > top else bits_of(key, flip, turn)
 
 
 cdef inline void key_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
-                          const key_t* kind, order_t order) noexcept nogil:
-    cdef uint16_t flip = flip_of[order_t](order)
-    cdef uint16_t turn = turn_of[key_t](kind)
-    cdef int16_t* a = <int16_t*>state.a
+                          const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
     cdef Py_ssize_t i
     for i in range(first, first + count):
-        a[i] = -32768
+        a[i] = least_key[word_t](NULL)
 
 
 cdef inline void key_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                          state_t* state, const key_t* kind, order_t order) noexcept nogil:
-    cdef uint16_t flip = flip_of[order_t](order)
-    cdef uint16_t turn = turn_of[key_t](kind)
-    cdef const uint16_t[::1] v = None
-    cdef int16_t* a = <int16_t*>state.a
-    cdef int16_t lane[128]
-    cdef int16_t x, best
-    cdef Py_ssize_t i, o, b, k, start, blocks = run // 128
+                          state_t* state, const word_t* kind, int order) noexcept nogil:
+    cdef word_t flip = <word_t>state.flip, turn = <word_t>state.turn
+    cdef const word_t[::1] v = None
+    cdef word_t* a = <word_t*>state.a
+    cdef word_t lane[128]
+    cdef word_t x, best
+    cdef Py_ssize_t i, o, b, k, start, blocks = run // <Py_ssize_t>(256 // sizeof(word_t))
     if state.fresh:
-        key_init[key_t, order_t](0, kept, state, kind, order)
+        key_init(0, kept, state, kind, 0)
         state.fresh = False
     for i in range(kept):
         best = a[i]
-        for k in range(128):
-            lane[k] = -32768
+        for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+            lane[k] = best
         for o in range(outer):
-            bind1(data + i * kept_stride + o * outer_stride, run, 2, v)
+            bind1(data + i * kept_stride + o * outer_stride, run, sizeof(word_t), v)
             for b in range(blocks):
                 ask_ahead(data + i * kept_stride + o * outer_stride + b * 256)
-                for k in range(128):
-                    x = key16(v[b * 128 + k], flip, turn)
+                for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+                    x = key_of(v[b * <Py_ssize_t>(256 // sizeof(word_t)) + k], flip, turn)
                     lane[k] = x if x > lane[k] else lane[k]
-            start = blocks * 128
+            start = blocks * <Py_ssize_t>(256 // sizeof(word_t))
             if blocks and start < run:
-                for k in range(128):
-                    x = key16(v[run - 128 + k], flip, turn)
+                # An extreme may meet an element twice: the rest is one more full block.
+                start = run - <Py_ssize_t>(256 // sizeof(word_t))
+                for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+                    x = key_of(v[start + k], flip, turn)
                     lane[k] = x if x > lane[k] else lane[k]
                 start = run
             for k in range(start, run):
-                x = key16(v[k], flip, turn)
+                x = key_of(v[k], flip, turn)
                 best = x if x > best else best
         if blocks:
-            x = join_lanes[int16_t, largest_t](lane, 0)
+            x = join_lanes[word_t, largest_t](lane, 0)
             best = x if x > best else best
         a[i] = best
 
 
+cdef inline void key_pass(const word_t[:, ::1] v, Py_ssize_t r, int count, word_t* best,
+                          Py_ssize_t width, word_t flip, word_t turn,
+                          const bint first) noexcept nogil:
+    """As whole_pass, of keys."""
+    cdef Py_ssize_t j
+    cdef word_t x, y
+    for j in range(width):
+        x = key_of(v[r, j], flip, turn)
+        if count > 1:
+            y = key_of(v[r + 1, j], flip, turn)
+            x = y if y > x else x
+        if count > 2:
+            y = key_of(v[r + 2, j], flip, turn)
+            x = y if y > x else x
+        if count > 3:
+            y = key_of(v[r + 3, j], flip, turn)
+            x = y if y > x else x
+        best[j] = x if first or x > best[j] else best[j]
+
+
+cdef inline void key_columns(const char* data, Py_ssize_t width, Py_ssize_t rows,
+                             Py_ssize_t row_stride, word_t* best, const state_t* state,
+                             const bint fresh) noexcept nogil:
+    """The largest keys of columns, into an array that may hold some already."""
+    cdef word_t flip = <word_t>state.flip, turn = <word_t>state.turn
+    cdef const word_t[:, ::1] v = None
+    cdef Py_ssize_t r = 0
+    bind2(data, rows, width, row_stride, sizeof(word_t), v)
+    if fresh:
+        r = rows & 3
+        if r == 1:
+            key_pass(v, 0, 1, best, width, flip, turn, True)
+        elif r == 2:
+            key_pass(v, 0, 2, best, width, flip, turn, True)
+        elif r == 3:
+            key_pass(v, 0, 3, best, width, flip, turn, True)
+        else:
+            key_pass(v, 0, 4, best, width, flip, turn, True)
+            r = 4
+    while r + 4 <= rows:
+        key_pass(v, r, 4, best, width, flip, turn, False)
+        r += 4
+    while r < rows:
+        key_pass(v, r, 1, best, width, flip, turn, False)
+        r += 1
+
+
 cdef inline void key_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                           Py_ssize_t row_stride, state_t* state,
-                          const key_t* kind, order_t order) noexcept nogil:
-    cdef uint16_t flip = flip_of[order_t](order)
-    cdef uint16_t turn = turn_of[key_t](kind)
-    cdef const uint16_t[:, ::1] v = None
-    cdef int16_t* a = <int16_t*>state.a
-    cdef int16_t best[2048]
-    cdef int16_t x, y, z, w
-    cdef Py_ssize_t first, width, r, j
-    if state.fresh:
-        key_init[key_t, order_t](0, columns, state, kind, order)
-        state.fresh = False
-    for first in range(0, columns, 2048):
-        width = columns - first if columns - first < 2048 else 2048
-        bind2(data + first * 2, rows, width, row_stride, 2, v)
-        for j in range(width):
-            best[j] = a[first + j]
-        for r in range(rows // 4):
-            for j in range(width):
-                x = key16(v[4 * r, j], flip, turn)
-                y = key16(v[4 * r + 1, j], flip, turn)
-                z = key16(v[4 * r + 2, j], flip, turn)
-                w = key16(v[4 * r + 3, j], flip, turn)
-                x = y if y > x else x
-                z = w if w > z else z
-                x = z if z > x else x
-                best[j] = x if x > best[j] else best[j]
-        r = rows // 4 * 4
-        if rows & 2:
-            for j in range(width):
-                x = key16(v[r, j], flip, turn)
-                y = key16(v[r + 1, j], flip, turn)
-                x = y if y > x else x
-                best[j] = x if x > best[j] else best[j]
-            r += 2
-        if rows & 1:
-            for j in range(width):
-                x = key16(v[r, j], flip, turn)
-                best[j] = x if x > best[j] else best[j]
-        for j in range(width):
-            a[first + j] = best[j]
+                          const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    cdef word_t best[2048]
+    cdef Py_ssize_t first = 0, width, most = 4096 // sizeof(word_t)
+    while first < columns:
+        width = columns - first if columns - first < most else most
+        if state.fresh:
+            key_columns(data + first * <Py_ssize_t>sizeof(word_t), width, rows, row_stride, best,
+                        state, True)
+        else:
+            memcpy(best, a + first, width * sizeof(word_t))
+            key_columns(data + first * <Py_ssize_t>sizeof(word_t), width, rows, row_stride, best,
+                        state, False)
+        memcpy(a + first, best, width * sizeof(word_t))
+        first += most
+    state.fresh = False
+
+
+cdef inline bint key_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                              Py_ssize_t row_stride, char* out, const state_t* state,
+                              const word_t* kind, int order) noexcept nogil:
+    cdef word_t best[2048]
+    cdef Py_ssize_t first = 0, width, most = 4096 // sizeof(word_t)
+    while first < columns:
+        width = columns - first if columns - first < most else most
+        key_columns(data + first * <Py_ssize_t>sizeof(word_t), width, rows, row_stride, best,
+                    state, True)
+        from_keys(best, 1, width, <word_t*>out + first, state)
+        first += most
+    return True
+
+
+cdef inline const word_t* squeeze_keys(const word_t* v, Py_ssize_t size, Py_ssize_t run,
+                                       word_t* keys, word_t* one, word_t* two, word_t* three,
+                                       const state_t* state) noexcept nogil:
+    """The largest keys of `size` short runs, in one of the buffers."""
+    cdef word_t flip = <word_t>state.flip, turn = <word_t>state.turn
+    cdef Py_ssize_t i
+    ask_for(<const char*>v, size * run * <Py_ssize_t>sizeof(word_t))
+    for i in range(size * run):
+        keys[i] = key_of(v[i], flip, turn)
+    return whole_squeeze[word_t, largest_t](keys, one, two, three, size, run, 0)
 
 
 cdef inline void key_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                            Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                           state_t* state, const key_t* kind, order_t order) noexcept nogil:
-    cdef uint16_t flip = flip_of[order_t](order)
-    cdef uint16_t turn = turn_of[key_t](kind)
-    cdef const uint16_t* v
-    cdef int16_t* a = <int16_t*>state.a
-    cdef int16_t keys[2048]
-    cdef int16_t one[1024]
-    cdef int16_t two[1024]
-    cdef int16_t three[1024]
-    cdef const int16_t* results
-    cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 1024)
-    for o in range(outer):
-        start = 0
-        while start < kept:
-            size = kept - start if kept - start < most else most
-            v = <const uint16_t*>(data + start * kept_stride + o * outer_stride)
-            for i in range(size * run):
-                keys[i] = key16(v[i], flip, turn)
-            ask_for(<const char*>v, size * kept_stride)
-            results = whole_squeeze[int16_t, largest_t](keys, one, two, three, size, run, 0)
-            if state.fresh:
-                memcpy(a + start, results, size * 2)
-                start += most
-                continue
-            for i in range(size):
-                a[start + i] = results[i] if results[i] > a[start + i] else a[start + i]
-            start += most
-        state.fresh = False
-
-
-cdef inline Py_ssize_t key_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
-                                  Py_ssize_t out_stride, Py_ssize_t* suspects, state_t* state,
-                                  const key_t* kind, order_t order) noexcept nogil:
-    cdef uint16_t flip = flip_of[order_t](order)
-    cdef uint16_t turn = turn_of[key_t](kind)
-    cdef int16_t* a = <int16_t*>state.a
-    cdef uint16_t results[4096]
-    cdef Py_ssize_t i
-    cdef uint16_t bits, infinity = <uint16_t>(0x7fff - turn)
-    cdef uint16_t quiet = <uint16_t>(infinity | (turn + 1) >> 1)
-    cdef int16_t turned, top = <int16_t><uint16_t>(infinity - turn)
-    if step != 1:
-        for i in range(count):
-            a[i] = a[i * step]
-    for i in range(count):
-        turned = <int16_t><uint16_t>(<uint16_t>a[i] + turn)
-        bits = <uint16_t>(<uint16_t>turned ^ <uint16_t>(<uint16_t>(turned >> 15) >> 1)) ^ flip
-        results[i] = quiet if a[i] > top else bits
-    emit(results, count, out, out_stride)
-    return 0
-
-
-# ---------------------------------------------------------------- float32, float64: max and min
-
-cdef inline bint above(real_t x, real_t y, const bint largest) noexcept nogil:
-    return x > y if largest else x < y
-
-
-cdef inline void real_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
-                           const real_t* kind, order_t order) noexcept nogil:
-    cdef bint largest = is_largest[order_t](order)
-    cdef real_t* a = <real_t*>state.a
-    cdef real_t* b = <real_t*>state.b
-    cdef uint32_t* c = <uint32_t*>state.c
-    cdef Py_ssize_t i
-    cdef real_t infinity = <real_t>rk_float(0x7f800000)
-    for i in range(first, first + count):
-        a[i] = -infinity if largest else infinity
-        b[i] = 0
-        c[i] = ~<uint32_t>0 if largest else 0
-
-
-cdef inline int32_t key32(int32_t bits, const bint largest) noexcept nogil:
-    """As key16, of a float32."""
-    if not largest:
-        bits ^= <int32_t>0x80000000U
-    return <int32_t>((<uint32_t>bits ^ (<uint32_t>(bits >> 31) >> 1)) - <uint32_t>0x007fffff)
-
-
-cdef inline float from_key32(int32_t key, const bint largest) noexcept nogil:
-    cdef int32_t turned = <int32_t>(<uint32_t>key + <uint32_t>0x007fffff)
-    cdef uint32_t bits = <uint32_t>turned ^ (<uint32_t>(turned >> 31) >> 1)
-    if not largest:
-        bits ^= <uint32_t>0x80000000U
-    return rk_float(bits)
-
-
-cdef inline int64_t key64(int64_t bits, const bint largest) noexcept nogil:
-    if not largest:
-        bits ^= <int64_t>0x8000000000000000ULL
-    return <int64_t>((<uint64_t>bits ^ (<uint64_t>(bits >> 63) >> 1))
-                     - <uint64_t>0x000fffffffffffffULL)
-
-
-cdef inline double from_key64(int64_t key, const bint largest) noexcept nogil:
-    cdef int64_t turned = <int64_t>(<uint64_t>key + <uint64_t>0x000fffffffffffffULL)
-    cdef uint64_t bits = <uint64_t>turned ^ (<uint64_t>(turned >> 63) >> 1)
-    if not largest:
-        bits ^= <uint64_t>0x8000000000000000ULL
-    return rk_double(bits)
-
-
-cdef inline uint32_t join_bits(uint32_t x, uint32_t y, const bint largest) noexcept nogil:
-    return x & y if largest else x | y
-
-
-cdef inline uint32_t sign_word(real_t x) noexcept nogil:
-    if real_t is float:
-        return rk_bits32(x)
-    else:
-        return <uint32_t>(rk_bits64(x) >> 32)
-
-
-# The evidence of signs is kept in words of 32 bits for both types: of a double it is
-# the upper word that counts.
-
-cdef inline void real_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
-                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                           state_t* state, const real_t* kind, order_t order) noexcept nogil:
-    cdef bint largest = is_largest[order_t](order)
-    cdef const real_t[::1] v = None
-    cdef const uint32_t[::1] w = None
-    cdef real_t* a = <real_t*>state.a
-    cdef real_t* b = <real_t*>state.b
-    cdef uint32_t* c = <uint32_t*>state.c
-    cdef real_t best[64]
-    cdef real_t total[64]
-    cdef uint32_t bits[64]
-    cdef uint32_t sign
-    cdef real_t x, top, sum_
-    cdef int32_t key4, top4, nans
-    cdef int64_t key8, top8
-    cdef Py_ssize_t i, o, k, n, start, lanes = 256 // sizeof(real_t)
-    cdef Py_ssize_t blocks = run // lanes
-    if state.fresh:
-        real_init[real_t, order_t](0, kept, state, kind, order)
-        state.fresh = False
-    for i in range(kept):
-        if blocks == 0:
-            top = a[i]
-            sum_ = b[i]
-            sign = c[i]
-            for o in range(outer):
-                bind1(data + i * kept_stride + o * outer_stride, run, sizeof(real_t), v)
-                for k in range(run):
-                    x = v[k]
-                    top = x if above(x, top, largest) else top
-                    sum_ += x
-                    n = sign_word(x)
-                    sign = sign & <uint32_t>n if largest else sign | <uint32_t>n
-            a[i] = top
-            b[i] = sum_
-            c[i] = sign
-            continue
-        for k in range(<Py_ssize_t>(256 // sizeof(real_t))):
-            best[k] = a[i]
-            total[k] = 0
-        for k in range(64):
-            bits[k] = c[i]
-        total[0] = b[i]
-        for o in range(outer):
-            bind1(data + i * kept_stride + o * outer_stride, run, sizeof(real_t), v)
-            bind1(data + i * kept_stride + o * outer_stride, run, 4, w)
-            for n in range(blocks):
-                ask_ahead(data + i * kept_stride + o * outer_stride + n * 256)
-                for k in range(<Py_ssize_t>(256 // sizeof(real_t))):
-                    x = v[n * <Py_ssize_t>(256 // sizeof(real_t)) + k]
-                    best[k] = x if above(x, best[k], largest) else best[k]
-                    total[k] += x
-                for k in range(64):
-                    bits[k] = bits[k] & w[n * 64 + k] if largest else bits[k] | w[n * 64 + k]
-            if blocks * lanes < run:
-                # Nothing here minds to meet an element twice: one more full block.
-                start = run - lanes
-                for k in range(<Py_ssize_t>(256 // sizeof(real_t))):
-                    x = v[start + k]
-                    best[k] = x if above(x, best[k], largest) else best[k]
-                    total[k] += x
-                start *= sizeof(real_t) // 4
-                for k in range(64):
-                    bits[k] = bits[k] & w[start + k] if largest else bits[k] | w[start + k]
-        # To a quarter by vectors, then by keys, whose maximum a compiler can fold.
-        for k in range(<Py_ssize_t>(64 // sizeof(real_t))):
-            n = k + <Py_ssize_t>(64 // sizeof(real_t))
-            best[k] = best[n] if above(best[n], best[k], largest) else best[k]
-            total[k] += total[n]
-            n += <Py_ssize_t>(64 // sizeof(real_t))
-            best[k] = best[n] if above(best[n], best[k], largest) else best[k]
-            total[k] += total[n]
-            n += <Py_ssize_t>(64 // sizeof(real_t))
-            best[k] = best[n] if above(best[n], best[k], largest) else best[k]
-            total[k] += total[n]
-        for k in range(16):
-            bits[k] = join_bits(join_bits(bits[k], bits[k + 16], largest),
-                                join_bits(bits[k + 32], bits[k + 48], largest), largest)
-        nans = 0
-        for k in range(<Py_ssize_t>(64 // sizeof(real_t))):
-            nans |= 1 if total[k] != total[k] else 0
-        if real_t is float:
-            top4 = key32(<int32_t>rk_bits32(best[0]), largest)
-            for k in range(16):
-                key4 = key32(<int32_t>rk_bits32(best[k]), largest)
-                top4 = key4 if key4 > top4 else top4
-            a[i] = from_key32(top4, largest)
-        else:
-            top8 = key64(<int64_t>rk_bits64(best[0]), largest)
-            for k in range(8):
-                key8 = key64(<int64_t>rk_bits64(best[k]), largest)
-                top8 = key8 if key8 > top8 else top8
-            a[i] = from_key64(top8, largest)
-        sign = bits[sizeof(real_t) // 4 - 1]
-        for k in range(<Py_ssize_t>(64 // sizeof(real_t))):
-            sign = join_bits(sign, bits[(k + 1) * <Py_ssize_t>(sizeof(real_t) // 4) - 1], largest)
-        b[i] = rk_float(0x7fc00000) if nans else 0
-        c[i] = sign
-
-
-cdef inline void real_pass(const real_t[:, ::1] v, const uint32_t[:, ::1] w, Py_ssize_t r,
-                           int count, real_t* best, real_t* total, uint32_t* bits,
-                           Py_ssize_t width, Py_ssize_t words, const bint largest,
-                           const bint first) noexcept nogil:
-    """One to four rows into the evidence; `first` says that it holds nothing yet."""
-    cdef Py_ssize_t j
-    cdef real_t x, sum_, top, infinity = <real_t>rk_float(0x7f800000)
-    cdef real_t nothing = -infinity if largest else infinity
-    cdef uint32_t b
-    for j in range(width):
-        # One after the other: the best so far is never NaN, an element may be.
-        x = v[r, j]
-        top = nothing if first else best[j]
-        sum_ = x if first else total[j] + x
-        top = x if above(x, top, largest) else top
-        if count > 1:
-            x = v[r + 1, j]
-            sum_ += x
-            top = x if above(x, top, largest) else top
-        if count > 2:
-            x = v[r + 2, j]
-            sum_ += x
-            top = x if above(x, top, largest) else top
-        if count > 3:
-            x = v[r + 3, j]
-            sum_ += x
-            top = x if above(x, top, largest) else top
-        best[j] = top
-        total[j] = sum_
-    for j in range(words):
-        b = w[r, j]
-        if count > 1:
-            b = join_bits(b, w[r + 1, j], largest)
-        if count > 2:
-            b = join_bits(b, w[r + 2, j], largest)
-        if count > 3:
-            b = join_bits(b, w[r + 3, j], largest)
-        bits[j] = b if first else join_bits(b, bits[j], largest)
-
-
-cdef inline void real_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
-                           Py_ssize_t row_stride, state_t* state,
-                           const real_t* kind, order_t order) noexcept nogil:
-    cdef bint largest = is_largest[order_t](order)
-    cdef const real_t[:, ::1] v = None
-    cdef const uint32_t[:, ::1] w = None
-    cdef real_t* a = <real_t*>state.a
-    cdef real_t* b = <real_t*>state.b
-    cdef uint32_t* c = <uint32_t*>state.c
-    cdef real_t best[512]
-    cdef real_t total[512]
-    cdef uint32_t bits[1024]
-    cdef Py_ssize_t first, width, words, r, j, each = sizeof(real_t) // 4
-    for first in range(0, columns, 512):
-        width = columns - first if columns - first < 512 else 512
-        words = width * each
-        bind2(data + first * <Py_ssize_t>sizeof(real_t), rows, width, row_stride,
-              sizeof(real_t), v)
-        bind2(data + first * <Py_ssize_t>sizeof(real_t), rows, words, row_stride, 4, w)
-        r = 0
-        if not state.fresh:
-            memcpy(best, a + first, width * sizeof(real_t))
-            memcpy(total, b + first, width * sizeof(real_t))
-            for j in range(words):
-                bits[j] = ~<uint32_t>0 if largest else 0
-        elif rows >= 4:
-            real_pass(v, w, 0, 4, best, total, bits, width, words, largest, True)
-            r = 4
-        elif rows == 3:
-            real_pass(v, w, 0, 3, best, total, bits, width, words, largest, True)
-            r = 3
-        elif rows == 2:
-            real_pass(v, w, 0, 2, best, total, bits, width, words, largest, True)
-            r = 2
-        else:
-            real_pass(v, w, 0, 1, best, total, bits, width, words, largest, True)
-            r = 1
-        while r + 4 <= rows:
-            real_pass(v, w, r, 4, best, total, bits, width, words, largest, False)
-            r += 4
-        if rows - r == 3:
-            real_pass(v, w, r, 3, best, total, bits, width, words, largest, False)
-        elif rows - r == 2:
-            real_pass(v, w, r, 2, best, total, bits, width, words, largest, False)
-        elif rows - r == 1:
-            real_pass(v, w, r, 1, best, total, bits, width, words, largest, False)
-        memcpy(a + first, best, width * sizeof(real_t))
-        memcpy(b + first, total, width * sizeof(real_t))
-        for j in range(width):
-            if state.fresh:
-                c[first + j] = bits[j * each + each - 1]
-            else:
-                c[first + j] = join_bits(c[first + j], bits[j * each + each - 1], largest)
-    state.fresh = False
-
-
-cdef inline void key32_pass(const char* data, Py_ssize_t row_stride, int count, int32_t* best,
-                            Py_ssize_t width, const bint largest, const bint first) noexcept nogil:
-    """The keys of one to four rows into a vector; `first` says that it holds nothing yet."""
-    cdef const int32_t* v0 = <const int32_t*>data
-    cdef const int32_t* v1 = <const int32_t*>(data + row_stride)
-    cdef const int32_t* v2 = <const int32_t*>(data + 2 * row_stride)
-    cdef const int32_t* v3 = <const int32_t*>(data + 3 * row_stride)
-    cdef int32_t x, y
-    cdef Py_ssize_t j
-    for j in range(width):
-        x = key32(v0[j], largest)
-        if count > 1:
-            y = key32(v1[j], largest)
-            x = y if y > x else x
-        if count > 2:
-            y = key32(v2[j], largest)
-            x = y if y > x else x
-        if count > 3:
-            y = key32(v3[j], largest)
-            x = y if y > x else x
-        best[j] = x if first or x > best[j] else best[j]
-
-
-cdef inline void key64_pass(const char* data, Py_ssize_t row_stride, int count, int64_t* best,
-                            Py_ssize_t width, const bint largest, const bint first) noexcept nogil:
-    cdef const int64_t* v0 = <const int64_t*>data
-    cdef const int64_t* v1 = <const int64_t*>(data + row_stride)
-    cdef const int64_t* v2 = <const int64_t*>(data + 2 * row_stride)
-    cdef const int64_t* v3 = <const int64_t*>(data + 3 * row_stride)
-    cdef int64_t x, y
-    cdef Py_ssize_t j
-    for j in range(width):
-        x = key64(v0[j], largest)
-        if count > 1:
-            y = key64(v1[j], largest)
-            x = y if y > x else x
-        if count > 2:
-            y = key64(v2[j], largest)
-            x = y if y > x else x
-        if count > 3:
-            y = key64(v3[j], largest)
-            x = y if y > x else x
-        best[j] = x if first or x > best[j] else best[j]
-
-
-cdef inline void keys_pass(const char* data, Py_ssize_t row_stride, int count, int64_t* best,
-                           Py_ssize_t width, const real_t* kind, const bint largest,
-                           const bint first) noexcept nogil:
-    if real_t is float:
-        key32_pass(data, row_stride, count, <int32_t*>best, width, largest, first)
-    else:
-        key64_pass(data, row_stride, count, best, width, largest, first)
-
-
-cdef inline bint real_few(const char* data, Py_ssize_t columns, Py_ssize_t rows,
-                          Py_ssize_t row_stride, char* out, const real_t* kind,
-                          order_t order) noexcept nogil:
-    # Keys, as for short runs; they settle zeros and NaNs by themselves.
-    cdef bint largest = is_largest[order_t](order)
-    cdef int64_t best[1024]
-    cdef real_t* to = <real_t*>out
-    cdef real_t x, quiet = <real_t>rk_float(0x7fc00000)
-    cdef Py_ssize_t j, r
-    r = rows & 3
-    if r == 1:
-        keys_pass[real_t](data, row_stride, 1, best, columns, kind, largest, True)
-    elif r == 2:
-        keys_pass[real_t](data, row_stride, 2, best, columns, kind, largest, True)
-    elif r == 3:
-        keys_pass[real_t](data, row_stride, 3, best, columns, kind, largest, True)
-    else:
-        keys_pass[real_t](data, row_stride, 4, best, columns, kind, largest, True)
-        r = 4
-    while r < rows:
-        keys_pass[real_t](data + r * row_stride, row_stride, 4, best, columns, kind, largest, False)
-        r += 4
-    for j in range(columns):
-        if real_t is float:
-            x = from_key32((<const int32_t*>best)[j], largest)
-        else:
-            x = from_key64(best[j], largest)
-        to[j] = quiet if x != x else x
-    return True
-
-
-cdef inline void real_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
-                            Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                            state_t* state, const real_t* kind, order_t order) noexcept nogil:
-    # Here keys pay: one integer extreme instead of three things to carry along.
-    cdef bint largest = is_largest[order_t](order)
-    cdef real_t* a = <real_t*>state.a
-    cdef real_t* b = <real_t*>state.b
-    cdef uint32_t* c = <uint32_t*>state.c
-    cdef int64_t keys[1024]
-    cdef int64_t one[512]
-    cdef int64_t two[512]
-    cdef int64_t three[512]
-    cdef int32_t* narrow = <int32_t*>keys
-    cdef const int64_t* results8
-    cdef const int32_t* results4
-    cdef const char* p
-    cdef real_t x, infinity = <real_t>rk_float(0x7f800000)
-    cdef real_t nothing = -infinity if largest else infinity
-    cdef uint32_t sign
+                           state_t* state, const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    cdef word_t keys[1024]
+    cdef word_t one[512]
+    cdef word_t two[512]
+    cdef word_t three[512]
+    cdef const word_t* results
     cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 512)
     for o in range(outer):
         start = 0
         while start < kept:
             size = kept - start if kept - start < most else most
-            p = data + start * kept_stride + o * outer_stride
-            ask_for(p, size * kept_stride)
-            if real_t is float:
-                for i in range(size * run):
-                    narrow[i] = key32((<const int32_t*>p)[i], largest)
-                results4 = whole_squeeze[int32_t, largest_t](
-                    narrow, <int32_t*>one, <int32_t*>two, <int32_t*>three, size, run, 0)
+            results = squeeze_keys(
+                <const word_t*>(data + start * kept_stride + o * outer_stride), size, run, keys,
+                one, two, three, state)
+            if state.fresh:
+                memcpy(a + start, results, size * sizeof(word_t))
             else:
-                for i in range(size * run):
-                    keys[i] = key64((<const int64_t*>p)[i], largest)
-                results8 = whole_squeeze[int64_t, largest_t](keys, one, two, three, size, run, 0)
-            for i in range(size):
-                if real_t is float:
-                    x = from_key32(results4[i], largest)
-                else:
-                    x = from_key64(results8[i], largest)
-                sign = sign_word(x)
-                if state.fresh:
-                    a[start + i] = x if above(x, nothing, largest) else nothing
-                    b[start + i] = x
-                    c[start + i] = sign
-                    continue
-                a[start + i] = x if above(x, a[start + i], largest) else a[start + i]
-                b[start + i] += x
-                c[start + i] = c[start + i] & sign if largest else c[start + i] | sign
+                for i in range(size):
+                    a[start + i] = results[i] if results[i] > a[start + i] else a[start + i]
             start += most
         state.fresh = False
 
 
-cdef inline bint real_short_few(const char* data, Py_ssize_t kept, Py_ssize_t run,
-                                Py_ssize_t unused, char* out, const real_t* kind,
-                                order_t order) noexcept nogil:
-    cdef bint largest = is_largest[order_t](order)
-    cdef int64_t keys[1024]
-    cdef int64_t one[512]
-    cdef int64_t two[512]
-    cdef int64_t three[512]
-    cdef int32_t* narrow = <int32_t*>keys
-    cdef const int64_t* results8
-    cdef const int32_t* results4
-    cdef const char* p
-    cdef real_t* to
-    cdef real_t x, quiet = <real_t>rk_float(0x7fc00000)
-    cdef Py_ssize_t i, size, start = 0, most = runs_that_fit(run, 512)
+cdef inline bint key_few_runs(const char* data, Py_ssize_t kept, Py_ssize_t run,
+                              Py_ssize_t unused, char* out, const state_t* state,
+                              const word_t* kind, int order) noexcept nogil:
+    cdef word_t keys[1024]
+    cdef word_t one[512]
+    cdef word_t two[512]
+    cdef word_t three[512]
+    cdef const word_t* results
+    cdef Py_ssize_t size, start = 0, most = runs_that_fit(run, 512)
     while start < kept:
         size = kept - start if kept - start < most else most
-        p = data + start * run * <Py_ssize_t>sizeof(real_t)
-        to = <real_t*>out + start
-        ask_for(p, size * run * <Py_ssize_t>sizeof(real_t))
-        if real_t is float:
-            for i in range(size * run):
-                narrow[i] = key32((<const int32_t*>p)[i], largest)
-            results4 = whole_squeeze[int32_t, largest_t](
-                narrow, <int32_t*>one, <int32_t*>two, <int32_t*>three, size, run, 0)
-            for i in range(size):
-                x = from_key32(results4[i], largest)
-                to[i] = quiet if x != x else x
-        else:
-            for i in range(size * run):
-                keys[i] = key64((<const int64_t*>p)[i], largest)
-            results8 = whole_squeeze[int64_t, largest_t](keys, one, two, three, size, run, 0)
-            for i in range(size):
-                x = from_key64(results8[i], largest)
-                to[i] = quiet if x != x else x
+        results = squeeze_keys(<const word_t*>data + start * run, size, run, keys, one, two, three,
+                               state)
+        from_keys(results, 1, size, <word_t*>out + start, state)
         start += most
     return True
 
 
-cdef inline void real_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
-                           const real_t* kind, order_t order) noexcept nogil:
-    cdef bint largest = is_largest[order_t](order)
-    cdef real_t* a = <real_t*>state.a
-    cdef real_t* b = <real_t*>state.b
-    cdef uint32_t* c = <uint32_t*>state.c
-    cdef Py_ssize_t j, half
-    while columns > period:
-        half = columns // 2
-        for j in range(half):
-            a[j] = a[half + j] if above(a[half + j], a[j], largest) else a[j]
-        for j in range(half):
-            b[j] += b[half + j]
-        for j in range(half):
-            c[j] = c[j] & c[half + j] if largest else c[j] | c[half + j]
-        columns = half
-
-
-cdef inline Py_ssize_t real_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
-                                   Py_ssize_t out_stride, Py_ssize_t* suspects,
-                                   state_t* state, const real_t* kind,
-                                   order_t order) noexcept nogil:
-    cdef bint largest = is_largest[order_t](order)
-    cdef real_t* a = <real_t*>state.a
-    cdef real_t* b = <real_t*>state.b
-    cdef uint32_t* c = <uint32_t*>state.c
-    cdef Py_ssize_t i, found = 0
-    cdef int32_t nans = 0
-    cdef real_t results[1024]
-    cdef real_t x, quiet = <real_t>rk_float(0x7fc00000)
-    if step != 1:
-        for i in range(count):
-            a[i] = a[i * step]
-            b[i] = b[i * step]
-            c[i] = c[i * step]
-    for i in range(count):
-        x = a[i]
-        x = <real_t>rk_float(c[i] & <uint32_t>0x80000000U) if x == 0 else x
-        results[i] = quiet if b[i] != b[i] else x
-        nans += 1 if b[i] != b[i] else 0
-    emit(results, count, out, out_stride)
-    if nans:
-        for i in range(count):
-            # Finite numbers below 2^60 in the direction of the extreme cannot bring the
-            # sum to the infinity that it takes, with the other one, to make a NaN.
-            if b[i] != b[i] and not (a[i] < 1152921504606846976.0 if largest
-                                     else a[i] > -1152921504606846976.0):
-                suspects[found] = i
-                found += 1
-    return found
+cdef inline Py_ssize_t key_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                                  Py_ssize_t out_stride, Py_ssize_t* suspects, state_t* state,
+                                  const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    if out_stride == <Py_ssize_t>sizeof(word_t):
+        from_keys(a, step, count, <word_t*>out, state)
+    else:
+        from_keys(a, step, count, a, state)
+        emit[word_t](a, count, out, out_stride)
+    return 0
 
 
 # ---------------------------------------------------------------- float16, bfloat16, float32: sum
@@ -1442,8 +1017,8 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
 
 
 cdef inline bint narrow_short_few(const char* data, Py_ssize_t kept, Py_ssize_t run,
-                                  Py_ssize_t unused, char* out, const narrow_t* kind,
-                                  int order) noexcept nogil:
+                                  Py_ssize_t unused, char* out, const state_t* state,
+                                  const narrow_t* kind, int order) noexcept nogil:
     cdef double wide[512]
     cdef double one[512]
     cdef double two[512]
@@ -1727,8 +1302,8 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
 
 
 cdef inline bint narrow_few(const char* data, Py_ssize_t columns, Py_ssize_t rows,
-                            Py_ssize_t row_stride, char* out, const narrow_t* kind,
-                            int order) noexcept nogil:
+                            Py_ssize_t row_stride, char* out, const state_t* state,
+                            const narrow_t* kind, int order) noexcept nogil:
     cdef double total[1056]
     cdef narrow_t* to = <narrow_t*>out
     cdef Py_ssize_t j
@@ -1894,7 +1469,8 @@ cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
 
 
 cdef bint wide_short_few(const char* data, Py_ssize_t kept, Py_ssize_t run, Py_ssize_t unused,
-                         char* out, const void* kind, int order) noexcept nogil:
+                         char* out, const state_t* state, const void* kind,
+                         int order) noexcept nogil:
     cdef double sums[512]
     cdef double rests[512]
     cdef double* to = <double*>out
@@ -1940,7 +1516,7 @@ cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t r
 
 
 cdef bint wide_few(const char* data, Py_ssize_t columns, Py_ssize_t rows, Py_ssize_t row_stride,
-                   char* out, const void* kind, int order) noexcept nogil:
+                   char* out, const state_t* state, const void* kind, int order) noexcept nogil:
     return rk_few_doubles(data, columns, rows, row_stride, <double*>out)
 
 
@@ -2034,6 +1610,8 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.size_b = b
     k.size_c = c
     k.size_d = d
+    k.flip = 0
+    k.turn = 0
     k.few_rows = NULL
     k.few_runs = NULL
     k.quick_terms = 0
@@ -2052,26 +1630,19 @@ cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
     k.finish = <finish_t>whole_finish[whole_t]
 
 
-cdef void use_key(kernels_t* k, const key_t* kind, order_t order) noexcept:
-    set_sizes(k, 2048, 2, 0, 0, 0)
-    k.init = <init_t>key_init[key_t, order_t]
-    k.runs = <runs_t>key_runs[key_t, order_t]
-    k.short_runs = <runs_t>key_short[key_t, order_t]
-    k.rows = <rows_t>key_rows[key_t, order_t]
-    k.fold = <fold_t>whole_fold[int16_t, largest_t]
-    k.finish = <finish_t>key_finish[key_t, order_t]
-
-
-cdef void use_real(kernels_t* k, const real_t* kind, order_t order) noexcept:
-    set_sizes(k, 1024, sizeof(real_t), sizeof(real_t), 4, 0)
-    k.init = <init_t>real_init[real_t, order_t]
-    k.runs = <runs_t>real_runs[real_t, order_t]
-    k.short_runs = <runs_t>real_short[real_t, order_t]
-    k.rows = <rows_t>real_rows[real_t, order_t]
-    k.few_rows = <few_t>real_few[real_t, order_t]
-    k.few_runs = <few_t>real_short_few[real_t, order_t]
-    k.fold = <fold_t>real_fold[real_t, order_t]
-    k.finish = <finish_t>real_finish[real_t, order_t]
+cdef void use_key(kernels_t* k, const word_t* kind, bint largest, int64_t infinity) noexcept:
+    cdef int64_t most = <int64_t>(~<uint64_t>0 >> (65 - 8 * sizeof(word_t)))
+    set_sizes(k, 1024, sizeof(word_t), 0, 0, 0)
+    k.flip = 0 if largest else <int64_t>(<uint64_t>1 << (8 * sizeof(word_t) - 1))
+    k.turn = most - infinity
+    k.init = <init_t>key_init[word_t]
+    k.runs = <runs_t>key_runs[word_t]
+    k.short_runs = <runs_t>key_short[word_t]
+    k.rows = <rows_t>key_rows[word_t]
+    k.few_rows = <few_t>key_few_rows[word_t]
+    k.few_runs = <few_t>key_few_runs[word_t]
+    k.fold = <fold_t>whole_fold[word_t, largest_t]
+    k.finish = <finish_t>key_finish[word_t]
 
 
 cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
@@ -2116,10 +1687,10 @@ cdef void use_order(kernels_t* k, order_t order) noexcept:
     use_whole[uint16_t, order_t](&k[6], NULL, order)
     use_whole[uint32_t, order_t](&k[7], NULL, order)
     use_whole[uint64_t, order_t](&k[8], NULL, order)
-    use_key[half_t, order_t](&k[9], NULL, order)
-    use_key[brain_t, order_t](&k[10], NULL, order)
-    use_real[float, order_t](&k[11], NULL, order)
-    use_real[double, order_t](&k[12], NULL, order)
+    use_key[int16_t](&k[9], NULL, is_largest[order_t](order), 0x7c00)
+    use_key[int16_t](&k[10], NULL, is_largest[order_t](order), 0x7f80)
+    use_key[int32_t](&k[11], NULL, is_largest[order_t](order), 0x7f800000)
+    use_key[int64_t](&k[12], NULL, is_largest[order_t](order), 0x7ff0000000000000)
 
 
 cdef table_t TABLE
