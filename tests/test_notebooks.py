@@ -44,7 +44,7 @@ def test_a_notebook_is_stripped_and_its_answers_are_hidden(path):
 
 
 def test_the_notebooks_are_numbered():
-    assert [path.name[:2] for path in BOOKS] == [f"{n}-" for n in range(1, 8)]
+    assert [path.name[:2] for path in BOOKS] == [f"{n}-" for n in range(1, 9)]
 
 
 def said(book):
