@@ -98,12 +98,41 @@ def test_float_columns_that_lie_apart_are_summed_exactly():
 def test_long_frames_of_columns_are_taken_in_pieces(monkeypatch):
     from reducekit.interop import pandas as ours
 
-    monkeypatch.setattr(ours, "_ROWS", 3)
+    monkeypatch.setattr(ours, "_FEWEST_ROWS", 3)
+    monkeypatch.setattr(ours, "_GATHERED", 1)
     df = frame("float32", rows=10)
     want = reduce(df, "sum", axes=1)
     pd.testing.assert_series_equal(
         reduce(df.astype("Float32"), "sum", axes=1).astype("float32"), want
     )
+
+
+@pytest.mark.parametrize("name", ["int8", "int64", "float32", "float64"])
+@pytest.mark.parametrize("rows", [0, 1, 5, 3000])
+def test_where_pandas_keeps_the_columns_shows_in_no_bit(name, rows):
+    values = awkward(name, (rows, 12), np.random.default_rng(rows))
+    labels = list("abcdefghijkl")
+    together = pd.DataFrame(values, columns=labels)
+    apart = pd.DataFrame({c: values[:, i].copy() for i, c in enumerate(labels)}, copy=False)
+    swapped = apart.astype({c: np.dtype(name).newbyteorder() for c in "ace"})
+    for op in ("max", "min", "sum"):
+        for axes in (0, 1, None, ()):
+            for keep in (False, True):
+                with np.errstate(all="ignore"):
+                    kwargs = {"keepdims": keep, "strict": False, "allow_nan": True}
+                    want = reduce(together, op, axes=axes, **kwargs)
+                    for df in (apart, swapped):
+                        got = reduce(df, op, axes=axes, **kwargs)
+                        assert type(got) is type(want)
+                        assert_same(np.asarray(got), np.asarray(want))
+
+
+def test_a_missing_value_in_columns_that_lie_apart_is_named():
+    df = pd.DataFrame({"a": np.ones(9), "b": np.ones(9), "c": np.ones(9)})
+    df["d"] = np.where(np.arange(9) == 4, np.nan, 1.0)
+    for axes in (0, 1, None):
+        with pytest.raises(rk.ArgumentError, match="1 value is missing in column 'd'"):
+            reduce(df, "max", axes=axes)
 
 
 def test_axes_by_name_and_labels_that_repeat():
