@@ -351,7 +351,9 @@ def data_array_of(
         f"dim_{axis}" if each is None else each
         for axis, each in enumerate(dims or (None,) * data.ndim)
     ]
-    return xr.DataArray(data, coords, names, name)
+    array = xr.DataArray(data, coords, names)
+    array.name = name  # also where it is None: xarray would take that of a dask array
+    return array
 
 
 # Once: a second registration, as by a reload, would warn of the first.

@@ -182,6 +182,17 @@ def test_a_missing_value_is_an_error(column, missing):
     assert len(reduce(filled, "max", 1, strict=False)) == 3
 
 
+def test_a_series_without_a_name_is_not_called_none():
+    with pytest.raises(rk.ArgumentError, match="1 value is missing in the Series; fill or drop"):
+        reduce(pd.Series([1, None], dtype="Int64"), "max")
+    with pytest.raises(rk.ArgumentError, match="1 value is missing in the Series; fill or drop"):
+        reduce(pd.Series([1, np.nan]), "max")
+    with pytest.raises(rk.ArgumentError, match="missing in column 'price'"):
+        reduce(pd.Series([1, np.nan], name="price"), "max")
+    with pytest.raises(rk.DTypeError, match=r"elements of the Series \(complex128\) cannot"):
+        reduce(pd.Series([1j]), "max")
+
+
 def test_nan_is_a_value_if_one_says_so():
     df = pd.DataFrame({"a": [1.0, np.nan], "b": [3.0, 4.0]})
     got = reduce(df, "max", 0, allow_nan=True)

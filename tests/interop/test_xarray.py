@@ -158,6 +158,8 @@ def test_tensor_from_xarray_and_back():
     assert np.shares_memory(t.to_xarray().values, x.values)
     lazy = rk.Tensor.from_xarray(array(chunks={"t": 1}))
     assert isinstance(lazy.reduce_sum("t").to_xarray().data, da.Array)
+    assert lazy.to_xarray().name is None
+    assert lazy.to_xarray(name="top").name == "top"
     with pytest.raises(TypeError, match="array has type Dataset; use a DataArray"):
         rk.Tensor.from_xarray(dataset())
     with pytest.raises(TypeError, match="the name of axis 0, 5, has type int"):
