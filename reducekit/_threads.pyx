@@ -125,25 +125,28 @@ cdef int recruit(team_t* team, int wanted) noexcept nogil:
 cdef void run_parts(work_t work, void* context, Py_ssize_t parts) noexcept nogil:
     global TEAM
     cdef Py_ssize_t i
-    cdef long long process
+    cdef long long process, owner
     cdef int wanted = THREADS - 1, helpers, m, looks
     cdef team_t* team
     if wanted > parts - 1:
         wanted = parts - 1
     if wanted > 0:
         process = rk_process()
-        if rk_load(&TEAM_OF) != process:
+        owner = rk_load(&TEAM_OF)
+        if owner != process:
             # The first call, or the first in a forked child: whatever the parent's team
-            # was doing, none of its members is here.
-            with gil:
-                if rk_load(&TEAM_OF) != process:
-                    team = <team_t*>PyMem_RawMalloc(sizeof(team_t))
-                    if team != NULL:
-                        memset(team, 0, sizeof(team_t))
-                        rk_store(&team.next, <long long>1 << 62)
-                    TEAM = team
-                    rk_store(&BUSY, 0)
-                    rk_store(&TEAM_OF, process)
+            # was doing, none of its members is here. Whoever comes while the team is made
+            # works alone.
+            if owner == -process or not rk_swap(&TEAM_OF, owner, -process):
+                wanted = 0
+            else:
+                team = <team_t*>PyMem_RawMalloc(sizeof(team_t))
+                if team != NULL:
+                    memset(team, 0, sizeof(team_t))
+                    rk_store(&team.next, <long long>1 << 62)
+                TEAM = team
+                rk_store(&BUSY, 0)
+                rk_store(&TEAM_OF, process)
     if wanted <= 0 or TEAM == NULL or not rk_swap(&BUSY, 0, 1):
         for i in range(parts):
             work(context, i, True)

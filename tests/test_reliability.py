@@ -4,6 +4,7 @@ import fractions
 import multiprocessing
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -462,3 +463,49 @@ print("done")
     ):
         pytest.skip("not enough memory")
     assert run(program.replace("DTYPE", repr(data))) == "done"
+
+
+CUT = """
+import os, sys
+import numpy as np
+import reducekit as rk
+data = np.lib.format.open_memmap("data.npy", "w+", np.float32, (1 << 22,))
+data[:] = 1
+data.flush()
+os.truncate("data.npy", 8192)
+print("cut", flush=True)
+CALL
+print("came back")
+"""
+
+
+@linux
+@pytest.mark.parametrize("call", ["np.max(data)", "rk.reduce_max(data)", "rk.reduce_sum(data)"])
+def test_a_mapping_that_is_cut_short_ends_the_process(call, tmp_path):
+    """The system's doing, and NumPy's lot as well: the pages behind the end are gone."""
+    done = subprocess.run(
+        [sys.executable, "-c", CUT.replace("CALL", call)],
+        cwd=tmp_path, capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("cut\n", -signal.SIGBUS)
+
+
+@linux
+def test_a_command_whose_file_is_cut_short_leaves_the_old_output(tmp_path):
+    program = """
+import os, sys
+from reducekit import _files, cli
+real = _files._map
+def cut(file, *rest):
+    source = real(file, *rest)
+    os.truncate("data.npy", 4096)
+    return source
+_files._map = cut
+sys.exit(cli.main(["reduce", "max", "data.npy", "-o", "out.npy"]))
+"""
+    np.save(tmp_path / "data.npy", np.ones(1 << 20, np.float32))
+    (tmp_path / "out.npy").write_bytes(b"old")
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, timeout=100)
+    assert done.returncode == -signal.SIGBUS
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.npy", "out.npy"]
+    assert (tmp_path / "out.npy").read_bytes() == b"old"

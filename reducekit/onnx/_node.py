@@ -145,8 +145,10 @@ class Reduction:
         if self.axes_input:
             if constant is None:
                 return Axes("input", None, type_ or TensorType())
-            flat = constant.reshape(-1).tolist()
-            return Axes("input", tuple(flat), TensorType.of_array(constant))
+            axes_type = TensorType.of_array(constant)
+            if constant.dtype.kind not in "iu":  # numbers that are no axes: the type is the fault
+                return Axes("input", None, axes_type)
+            return Axes("input", tuple(constant.reshape(-1).tolist()), axes_type)
         if "axes" in self.attributes:
             value = self.attributes["axes"]
             return Axes("attribute", None if value is REFERENCE else tuple(value))

@@ -963,3 +963,15 @@ def test_a_node_outside_functions_that_refers_to_an_attribute(flag):
                 report = check_model(made, target)
                 json.loads(report.to_json())
                 assert str(report)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bool", "str", "complex64"])
+def test_an_axes_input_that_is_no_integer(dtype):
+    for op in OPERATORS:
+        made = reduction(op, 18, axes=[1], form="input")
+        made.graph.initializer[0].CopyFrom(constant("axes", [0.5], dtype))
+        made.graph.initializer[0].name = made.graph.node[0].input[1]
+        for target in (None, 11, 20):
+            report = check_model(made, target)
+            assert ("illegal", "axes-type") in findings(report)
+            json.loads(report.to_json())
