@@ -34,16 +34,19 @@ cdef bint ROW_NOOP[MAX_ROWS]
 cdef bint ROW_NEGATIVE[MAX_ROWS]
 cdef int NEWEST = schema.NEWEST_OPSET
 cdef int TYPE_OF_NUM[64]                   # NumPy's built-in type numbers
-cdef int BFLOAT16_NUM = -1                 # assigned by NumPy when ml_dtypes registers it
-cdef int BFLOAT16_INDEX = -1
+cdef enum:
+    MAX_OTHERS = 8
+cdef int OTHERS = 0                        # types of ml_dtypes; NumPy numbers them at import
+cdef int OTHER_NUM[MAX_OTHERS]
+cdef int OTHER_INDEX[MAX_OTHERS]
 
 cdef list VERSIONS = []                    # row -> OperatorVersion
 cdef list NAMES = []                       # operator -> name of the public function
-cdef int SUM = -1
+cdef unsigned int NEVER[MAX_OPS]            # bit i: no kernel for ELEMENT_TYPES[i]
 
 
 cdef void fill() except *:
-    global BFLOAT16_NUM, BFLOAT16_INDEX, SUM
+    global OTHERS
     cdef int i, opset, row
     for i in range(64):
         TYPE_OF_NUM[i] = -1
@@ -52,15 +55,18 @@ cdef void fill() except *:
         if num < 64:
             TYPE_OF_NUM[num] = i
         else:
-            BFLOAT16_NUM, BFLOAT16_INDEX = num, i
+            OTHER_NUM[OTHERS], OTHER_INDEX[OTHERS] = num, i
+            OTHERS += 1
     # long and long long are two numbers for one type of 64 bits (or of 32, on Windows).
     for code in "bhilqBHILQ":
         dtype = np.dtype(code)
         TYPE_OF_NUM[dtype.num] = ELEMENT_TYPES.index(element_type(dtype))
     for i, op in enumerate(schema.OPERATORS):
         NAMES.append(op.function)
-        if op.short == "sum":
-            SUM = i
+        NEVER[i] = 0
+        for row, kind in enumerate(ELEMENT_TYPES):
+            if kind.name in op.never:
+                NEVER[i] |= <unsigned int>1 << row
         for opset in range(1, NEWEST + 1):
             version = schema.resolve(op.name, opset)
             if version not in VERSIONS:
@@ -180,8 +186,10 @@ cdef int type_index(object dtype, int type_num) except -2:
     """Position in ELEMENT_TYPES, or -1 where nothing reduces such elements."""
     if 0 <= type_num < 64:
         return TYPE_OF_NUM[type_num]
-    if type_num == BFLOAT16_NUM:
-        return BFLOAT16_INDEX
+    cdef int i
+    for i in range(OTHERS):
+        if OTHER_NUM[i] == type_num:
+            return OTHER_INDEX[i]
     return -1
 
 
@@ -271,7 +279,7 @@ cdef int check(call_t* call, object dtype, object axes, object keepdims,
         if is_strict:
             raise _refusals.dtype_not_allowed(
                 NAMES[call.op], VERSIONS[call.row], ELEMENT_TYPES[call.type_index].name)
-        if call.type_index == 0 and call.op == SUM:
+        if NEVER[call.op] >> call.type_index & 1:
             raise _refusals.bool_sum(NAMES[call.op])
     call.keepdims = read_flag(keepdims, "keepdims", call.op)
     has_noop = read_flag(noop, "noop_with_empty_axes", call.op)

@@ -213,7 +213,7 @@ def _allowed_type(
     if not version.allows(kind.name):
         if strict:
             raise _refusals.dtype_not_allowed(who, version, kind.name)
-        if kind.kind == "bool" and who == "reduce_sum":
+        if kind.name in schema.operator(who).never:
             raise _refusals.bool_sum(who)
     return kind
 

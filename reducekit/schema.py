@@ -105,6 +105,9 @@ class Operator:
         The number of that ``reduceType``.
     versions : tuple of OperatorVersion
         Oldest first.
+    never : tuple of str
+        Element types that it has no meaning for: refused even with ``strict=False``.
+        All others need a kernel.
     """
 
     name: str
@@ -114,6 +117,7 @@ class Operator:
     atb: str
     atb_number: int
     versions: tuple[OperatorVersion, ...]
+    never: tuple[str, ...] = ()
 
 
 _WIDE = ("uint32", "uint64", "int32", "int64", "float16", "float32", "float64")
@@ -151,6 +155,7 @@ OPERATORS: tuple[Operator, ...] = (
             OperatorVersion("ReduceSum", 11, _WIDE, "attribute", False, True, "zero"),
             OperatorVersion("ReduceSum", 13, (*_WIDE, "bfloat16"), "input", True, True, "zero"),
         ),
+        never=("bool",),
     ),
 )
 # fmt: on

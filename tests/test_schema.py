@@ -30,7 +30,7 @@ def text_of_axes(standard):
 
 
 def test_every_version_of_the_standard_has_a_row_and_no_other():
-    assert [(v.name, v.since_version) for v in ROWS] == sorted(ONNX)
+    assert sorted((v.name, v.since_version) for v in ROWS) == sorted(ONNX)
 
 
 def test_newest_opset_is_the_one_of_the_standard():
@@ -165,3 +165,16 @@ def test_unknown_operators():
         schema.resolve("ReduceFoo", 18)
     with pytest.raises(TypeError, match="must be a str, not int"):
         schema.history(1)
+
+
+@pytest.mark.parametrize("op", schema.OPERATORS, ids=lambda op: op.name)
+@pytest.mark.parametrize("kind", ELEMENT_TYPES, ids=lambda kind: kind.name)
+def test_every_type_has_a_kernel_or_is_refused(op, kind):
+    function = getattr(rk, op.function)
+    data = np.ones((2, 3), kind.numpy_dtype)
+    if kind.name in op.never:
+        assert not any(version.allows(kind.name) for version in op.versions)
+        with pytest.raises(rk.DTypeError):
+            function(data, strict=False)
+    else:
+        assert function(data, strict=False).dtype == kind.numpy_dtype

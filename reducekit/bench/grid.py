@@ -241,7 +241,7 @@ def cells(*, quick: bool = False, only: Sequence[str] = ()) -> Iterator[Cell]:
             for op in schema.OPERATORS:
                 if quick and op.short not in QUICK_OPERATORS:
                     continue
-                if (op.short, element.kind) == ("sum", "bool"):  # a sum in bool has no meaning
+                if element.name in op.never:
                     continue
                 cell = Cell(op, element, case)
                 if not only or any(matches(cell.name, text) for text in only):
