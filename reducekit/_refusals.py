@@ -70,9 +70,11 @@ def dtype_not_allowed(who: str, version: schema.OperatorVersion, dtype: str) -> 
     else:
         target = cast_for(version, dtype)
         way_out = f"cast to {target}" if target else "cast to a type that it takes"
-        way_out = f"no opset takes {dtype}: {way_out}, or use strict=False"
-        if version.empty == "zero" and dtype == "bool":
-            way_out = "no opset takes bool: cast to int32 or int64 to count"
+        if dtype not in schema.operator(version.name).never:
+            way_out += ", or use strict=False"
+        elif dtype == "bool":
+            way_out = "cast to int32 or int64 to count"
+        way_out = f"no opset takes {dtype}: {way_out}"
     return DTypeError(
         f"{who}: {version} does not take {dtype}; it takes {', '.join(version.dtypes)}. "
         f"{way_out[0].upper()}{way_out[1:]}"
