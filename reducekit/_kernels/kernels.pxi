@@ -15,7 +15,7 @@ from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 from cpython.pycapsule cimport PyCapsule_New
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 from libc.math cimport isfinite, isnan
 from .bind cimport bind1, bind2
 from .kernels cimport (
@@ -42,8 +42,6 @@ cdef extern from "bits.h":
     double rk_double(uint64_t bits) noexcept nogil
     uint32_t rk_bits32(float x) noexcept nogil
     uint64_t rk_bits64(double x) noexcept nogil
-    double RK_ADD(double x, double one, double y) noexcept nogil
-    double RK_SUB(double x, double one, double y) noexcept nogil
     float rk_half_to_float(uint16_t) noexcept nogil
     float rk_brain_to_float(uint16_t) noexcept nogil
     void rk_halves_to_floats(const uint16_t*, float*, Py_ssize_t) noexcept nogil
@@ -57,14 +55,18 @@ cdef extern from "bits.h":
     Py_ssize_t RK_AHEAD
 
 cdef extern from "lanes.h":
-    void rk_double_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
+    void rk_double_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
+                        Py_ssize_t size,
                         int period, double* sums, double* rests, double* peak,
                         bint peaks) noexcept nogil
-    void rk_float_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
+    void rk_float_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
+                       Py_ssize_t size,
                        int period, double* sums, float* peak) noexcept nogil
-    void rk_half_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
+    void rk_half_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
+                      Py_ssize_t size,
                       int period, double* sums) noexcept nogil
-    void rk_quick_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t size,
+    void rk_quick_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
+                       Py_ssize_t size,
                        double* sums, float* slack, bint brain) noexcept nogil
     void rk_double_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                         double* sums, double* rests, double* peak, bint peaks) noexcept nogil
@@ -136,11 +138,16 @@ cdef double MOST_HALVES = 2.0 ** 33
 
 
 cdef inline void ask_ahead(const char* p) noexcept nogil:
-    """Ask for the 256 bytes that come RK_AHEAD bytes after p."""
-    RK_PREFETCH(p + RK_AHEAD)
-    RK_PREFETCH(p + (RK_AHEAD + 64))
-    RK_PREFETCH(p + (RK_AHEAD + 128))
-    RK_PREFETCH(p + (RK_AHEAD + 192))
+    """Ask for 256 bytes of memory that will be read soon."""
+    RK_PREFETCH(p)
+    RK_PREFETCH(p + 64)
+    RK_PREFETCH(p + 128)
+    RK_PREFETCH(p + 192)
+
+
+cdef inline Py_ssize_t way_ahead(Py_ssize_t outer, Py_ssize_t outer_stride) noexcept nogil:
+    """From what is read now to what will be read soon, in bytes: in one run, or in many."""
+    return RK_AHEAD if outer == 1 else 4 * outer_stride
 
 
 cdef inline void ask_for(const char* p, Py_ssize_t size) noexcept nogil:
@@ -227,7 +234,7 @@ cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
     cdef whole_t* a = <whole_t*>state.a
     cdef whole_t lane[256]
     cdef whole_t best, last
-    cdef Py_ssize_t i, o, b, k, blocks, start
+    cdef Py_ssize_t i, o, b, k, blocks, start, ahead = way_ahead(outer, outer_stride)
     if state.fresh:
         whole_init(0, kept, state, kind, order)
     # In blocks of a few lines a saturated result (True, 255) ends the search early.
@@ -243,7 +250,7 @@ cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
             bind1(data + i * kept_stride + o * outer_stride, run, sizeof(whole_t), v)
             start = blocks * <Py_ssize_t>(256 // sizeof(whole_t))
             for b in range(blocks):
-                ask_ahead(data + i * kept_stride + o * outer_stride + b * 256)
+                ask_ahead(data + i * kept_stride + o * outer_stride + b * 256 + ahead)
                 for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
                     lane[k] = join(v[b * <Py_ssize_t>(256 // sizeof(whole_t)) + k], lane[k], order)
                 if may_stop and b & 15 == 0 and lane[0] == last:
@@ -279,45 +286,61 @@ cdef inline void whole_pass(const whole_t[:, ::1] v, Py_ssize_t r, int count, wh
         best[j] = x if first else join(x, best[j], order)
 
 
+cdef inline void whole_columns(const char* data, Py_ssize_t width, Py_ssize_t rows,
+                               Py_ssize_t row_stride, whole_t* best, order_t order,
+                               const bint fresh) noexcept nogil:
+    """Columns into an array that may hold something already."""
+    cdef const whole_t[:, ::1] v = None
+    cdef Py_ssize_t r = 0
+    bind2(data, rows, width, row_stride, sizeof(whole_t), v)
+    if fresh:
+        r = rows & 3
+        if r == 1:
+            whole_pass(v, 0, 1, best, width, order, True)
+        elif r == 2:
+            whole_pass(v, 0, 2, best, width, order, True)
+        elif r == 3:
+            whole_pass(v, 0, 3, best, width, order, True)
+        else:
+            whole_pass(v, 0, 4, best, width, order, True)
+            r = 4
+    while r + 4 <= rows:
+        whole_pass(v, r, 4, best, width, order, False)
+        r += 4
+    while r < rows:
+        whole_pass(v, r, 1, best, width, order, False)
+        r += 1
+
+
 cdef inline void whole_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                             Py_ssize_t row_stride, state_t* state,
                             const whole_t* kind, order_t order) noexcept nogil:
-    cdef const whole_t[:, ::1] v = None
     cdef whole_t* a = <whole_t*>state.a
     cdef whole_t best[4096]
-    cdef Py_ssize_t first, width, r, most = 4096 // sizeof(whole_t)
-    first = 0
+    cdef Py_ssize_t first = 0, width, size = sizeof(whole_t), most = 4096 // size
     while first < columns:
         width = columns - first if columns - first < most else most
-        bind2(data + first * <Py_ssize_t>sizeof(whole_t), rows, width, row_stride,
-              sizeof(whole_t), v)
-        r = 0
-        if not state.fresh:
-            memcpy(best, a + first, width * sizeof(whole_t))
-        elif rows >= 4:
-            whole_pass(v, 0, 4, best, width, order, True)
-            r = 4
-        elif rows == 3:
-            whole_pass(v, 0, 3, best, width, order, True)
-            r = 3
-        elif rows == 2:
-            whole_pass(v, 0, 2, best, width, order, True)
-            r = 2
+        if state.fresh:
+            whole_columns(data + first * size, width, rows, row_stride, best, order, True)
         else:
-            whole_pass(v, 0, 1, best, width, order, True)
-            r = 1
-        while r + 4 <= rows:
-            whole_pass(v, r, 4, best, width, order, False)
-            r += 4
-        if rows - r == 3:
-            whole_pass(v, r, 3, best, width, order, False)
-        elif rows - r == 2:
-            whole_pass(v, r, 2, best, width, order, False)
-        elif rows - r == 1:
-            whole_pass(v, r, 1, best, width, order, False)
-        memcpy(a + first, best, width * sizeof(whole_t))
+            memcpy(best, a + first, width * size)
+            whole_columns(data + first * size, width, rows, row_stride, best, order, False)
+        memcpy(a + first, best, width * size)
         first += most
     state.fresh = False
+
+
+cdef inline bint whole_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                                Py_ssize_t row_stride, char* out, const state_t* state,
+                                const whole_t* kind, order_t order) noexcept nogil:
+    cdef whole_t best[4096]
+    cdef Py_ssize_t first = 0, width, size = sizeof(whole_t), most = 4096 // size
+    while first < columns:
+        width = columns - first if columns - first < most else most
+        whole_columns(data + first * size, width, rows, row_stride, best, order, True)
+        memcpy(out + first * size, best, width * size)
+        first += most
+    return True
 
 
 cdef inline Py_ssize_t runs_that_fit(Py_ssize_t run, Py_ssize_t room) noexcept nogil:
@@ -514,6 +537,7 @@ cdef inline void key_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_str
     cdef word_t lane[128]
     cdef word_t x, best
     cdef Py_ssize_t i, o, b, k, start, blocks = run // <Py_ssize_t>(256 // sizeof(word_t))
+    cdef Py_ssize_t ahead = way_ahead(outer, outer_stride)
     if state.fresh:
         key_init(0, kept, state, kind, 0)
         state.fresh = False
@@ -524,7 +548,7 @@ cdef inline void key_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_str
         for o in range(outer):
             bind1(data + i * kept_stride + o * outer_stride, run, sizeof(word_t), v)
             for b in range(blocks):
-                ask_ahead(data + i * kept_stride + o * outer_stride + b * 256)
+                ask_ahead(data + i * kept_stride + o * outer_stride + b * 256 + ahead)
                 for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
                     x = key_of(v[b * <Py_ssize_t>(256 // sizeof(word_t)) + k], flip, turn)
                     lane[k] = x if x > lane[k] else lane[k]
@@ -864,6 +888,7 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
     cdef uint32_t peak
     cdef double s, z
     cdef Py_ssize_t i, o, k, start, size, count, most = 16384 if state.quick else 4096
+    cdef Py_ssize_t ahead = RK_AHEAD if outer == 1 else outer_stride
     if state.fresh:
         narrow_init(0, kept, state, NULL, 0)
         state.fresh = False
@@ -882,11 +907,12 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
                 p = data + i * kept_stride + o * outer_stride + start * <Py_ssize_t>sizeof(narrow_t)
                 start += size
                 if state.quick and narrow_t is not float:
-                    rk_quick_runs(p, count, kept_stride, size, sums, slack, narrow_t is brain_t)
+                    rk_quick_runs(p, count, kept_stride, ahead, size, sums, slack,
+                                  narrow_t is brain_t)
                     for k in range(count):
                         (<float*>c)[k] += slack[k]
                 elif narrow_t is half_t:
-                    rk_half_runs(p, count, kept_stride, size, state.period, sums)
+                    rk_half_runs(p, count, kept_stride, ahead, size, state.period, sums)
                 elif narrow_t is brain_t:
                     for k in range(count):
                         sums[k] = brain_run[narrow_t](<const narrow_t*>(p + k * kept_stride), size,
@@ -894,7 +920,8 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
                 else:
                     # One bound for all outputs of the group: it is rarely worse than their own.
                     # The bits of floats that are not negative are in the order of the floats.
-                    rk_float_runs(p, count, kept_stride, size, state.period, sums, <float*>&peak)
+                    rk_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
+                                  <float*>&peak)
                     for k in range(count):
                         c[k] = peak if peak > c[k] else c[k]
                 for k in range(count):
@@ -1365,6 +1392,7 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
     cdef double s, z
     cdef uint64_t m
     cdef Py_ssize_t i, o, k, start, size, count, most = run
+    cdef Py_ssize_t ahead = RK_AHEAD if outer == 1 else outer_stride
     if state.fresh:
         wide_init(0, kept, state, NULL, 0)
         state.fresh = False
@@ -1390,7 +1418,8 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
             while start < run:
                 size = run - start if run - start < most else most
                 rk_double_runs(data + i * kept_stride + o * outer_stride + start * 8, count,
-                               kept_stride, size, state.period, sums, rests, <double*>&m, exact)
+                               kept_stride, ahead, size, state.period, sums, rests, <double*>&m,
+                               exact)
                 start += size
                 for k in range(count):
                     s = a[k] + sums[k]
@@ -1617,7 +1646,7 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.quick_terms = 0
     k.quick_rows = False
     k.strides = False
-    k.long_run = 8192
+    k.long_run = 4096
 
 
 cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
@@ -1626,6 +1655,7 @@ cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
     k.runs = <runs_t>whole_runs[whole_t, order_t]
     k.short_runs = <runs_t>whole_short[whole_t, order_t]
     k.rows = <rows_t>whole_rows[whole_t, order_t]
+    k.few_rows = <few_t>whole_few_rows[whole_t, order_t]
     k.fold = <fold_t>whole_fold[whole_t, order_t]
     k.finish = <finish_t>whole_finish[whole_t]
 
@@ -1651,7 +1681,7 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
     k.quick_terms = 1 << 17 if narrow_t is half_t else 1 << 30 if narrow_t is brain_t else 0
     k.quick_rows = narrow_t is brain_t
     k.strides = narrow_t is not brain_t
-    k.long_run = 512
+    k.long_run = 4096
     k.init = narrow_init
     k.runs = <runs_t>narrow_runs[narrow_t]
     k.short_runs = <runs_t>narrow_short[narrow_t]
@@ -1664,7 +1694,7 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
 
 cdef void use_wide(kernels_t* k) noexcept:
     set_sizes(k, 1024, 8, 8, 8, 0)
-    k.long_run = 512
+    k.long_run = 4096
     k.strides = True
     k.init = wide_init
     k.runs = wide_runs
@@ -1679,6 +1709,7 @@ cdef void use_wide(kernels_t* k) noexcept:
 cdef void use_order(kernels_t* k, order_t order) noexcept:
     use_whole[uint8_t, order_t](&k[0], NULL, order)
     k[0].finish = bool_finish
+    k[0].few_rows = NULL         # its finish has something to do
     use_whole[int8_t, order_t](&k[1], NULL, order)
     use_whole[int16_t, order_t](&k[2], NULL, order)
     use_whole[int32_t, order_t](&k[3], NULL, order)

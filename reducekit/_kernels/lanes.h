@@ -307,7 +307,7 @@ V_CODE double d_top(v_doubles v) {
 }
 
 /* The kernels below take `count` runs of `size` elements, at most RK_GROUP runs, each `stride`
-   bytes behind the one before. Each leaves the sums of a few lanes, and the lanes of all runs
+   bytes behind the one before; memory is asked for `ahead` bytes before it is read. Each leaves the sums of a few lanes, and the lanes of all runs
    are then folded together, neighbour onto neighbour: one by one, folding took longer than
    adding up 256 elements.
 
@@ -354,7 +354,8 @@ V_CODE void rk_halve_pairs(const double *s, const double *r, ptrdiff_t count, do
 
 /* A pair for each run; with `peaks`, also the largest magnitude of all (an element that is NaN
    leaves none, but shows in its sum). */
-V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t size,
+V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
+                           ptrdiff_t size,
                            int period, double *sums, double *rests, double *peak,
                            const int peaks) {
     v_doubles s, t, r, q, p = d_all(0), o = p, v, w, one = d_all(rk_one);
@@ -372,8 +373,8 @@ V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
         s = t = d_all(-0.0);
         r = q = d_all(0);
         for (i = 0; i + 16 <= length; i += 16) {
-            RK_PREFETCH((const char *)(x + i) + RK_AHEAD);
-            RK_PREFETCH((const char *)(x + i) + RK_AHEAD + 64);
+            RK_PREFETCH((const char *)(x + i) + ahead);
+            RK_PREFETCH((const char *)(x + i) + ahead + 64);
             v = d_load(x + i);
             w = d_load(x + i + 8);
             RK_ENTER(s, r, v);
@@ -417,7 +418,8 @@ V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
 /* ---------------------------------------------------------------- float32, in double
 
    Runs of at most 4096, and the largest magnitude of all. */
-V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t size,
+V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
+                          ptrdiff_t size,
                           int period, double *sums, float *peak) {
     v_doubles a, b, c, d;
     v_floats p = f_all(0), q = p, v, w;
@@ -436,8 +438,8 @@ V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
         a = b = c = d = d_all(-0.0);
         for (i = 0; i + 32 <= length; i += 32) {
             const float *at = x + i;
-            RK_PREFETCH((const char *)at + RK_AHEAD);
-            RK_PREFETCH((const char *)at + RK_AHEAD + 64);
+            RK_PREFETCH((const char *)at + ahead);
+            RK_PREFETCH((const char *)at + ahead + 64);
             a = d_add(a, d_floats(at)); b = d_add(b, d_floats(at + 8));
             c = d_add(c, d_floats(at + 16)); d = d_add(d, d_floats(at + 24));
             p = f_max(f_abs(f_load(at)), p); q = f_max(f_abs(f_load(at + 16)), q);
@@ -496,7 +498,8 @@ V_CODE double rk_zero_of(const uint16_t *x, ptrdiff_t size, int period) {
 }
 
 /* Runs of at most 4096. */
-V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t size,
+V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
+                         ptrdiff_t size,
                          int period, double *sums) {
     v_doubles a, b, c, d;
     v_floats one = f_all((float)rk_one), magic = f_all(786432.0f), u, l, t, m;
@@ -517,7 +520,7 @@ V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, pt
             end = length - i < 512 ? length : i + 512;
             u = l = t = m = f_all(-0.0f);
             for (; i + 32 <= end; i += 32) {
-                RK_PREFETCH((const char *)(x + i) + RK_AHEAD);
+                RK_PREFETCH((const char *)(x + i) + ahead);
                 RK_SPLIT_BOTH(f_halves(x + i), f_halves(x + i + 16));
             }
             RK_PARTS_TO_DOUBLE();
@@ -566,7 +569,8 @@ V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, pt
 #define RK_HIGH_OF(p) f_halves((p) + 16)
 
 /* Runs of at most 16384. */
-V_CODE void rk_quick_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t size,
+V_CODE void rk_quick_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
+                          ptrdiff_t size,
                           double *sums, float *slack, const int brain) {
     v_doubles a, b;
     v_floats e, v, w;
@@ -587,10 +591,10 @@ V_CODE void rk_quick_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
         e = f_all(0);
         for (i = 0; i + 128 <= length; i += 128) {
             const uint16_t *at = x + i;
-            RK_PREFETCH((const char *)at + RK_AHEAD);
-            RK_PREFETCH((const char *)at + RK_AHEAD + 64);
-            RK_PREFETCH((const char *)at + RK_AHEAD + 128);
-            RK_PREFETCH((const char *)at + RK_AHEAD + 192);
+            RK_PREFETCH((const char *)at + ahead);
+            RK_PREFETCH((const char *)at + ahead + 64);
+            RK_PREFETCH((const char *)at + ahead + 128);
+            RK_PREFETCH((const char *)at + ahead + 192);
             if (brain) {
                 v_shorts j = h_load(at), k = h_load(at + 32);
                 v_shorts l = h_load(at + 64), m = h_load(at + 96);
