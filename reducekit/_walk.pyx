@@ -823,6 +823,11 @@ cdef void begin_watch(watch_t* watch, rk_atomic* stop, bint caller) noexcept nog
     watch.stop = stop
 
 
+cdef inline bint may_ask(bint caller, const scratch_t* scratch) noexcept nogil:
+    """Whether to look at signals: not with the reserve, for which one may wait with the GIL."""
+    return caller and scratch != &RESERVE
+
+
 cdef void walk_part(void* context, Py_ssize_t part, bint caller) noexcept nogil:
     cdef job_t* job = <job_t*>context
     cdef scratch_t* scratch
@@ -833,7 +838,7 @@ cdef void walk_part(void* context, Py_ssize_t part, bint caller) noexcept nogil:
     begin_watch(&watch, &job.stop, False)
     scratch = take_scratch()
     open_room(&room, scratch)
-    walk_tiles(job, part, &room, &job.watch if caller else &watch)
+    walk_tiles(job, part, &room, &job.watch if may_ask(caller, scratch) else &watch)
     give_scratch(scratch)
 
 
@@ -961,6 +966,7 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
                 job.kernels.fold(job.slices * job.columns, job.columns, &state, NULL, 0)
                 scratch = take_scratch()
                 open_room(&room, scratch)
+                job.watch.caller = may_ask(True, scratch)
                 finish_tile(&job, 0, plan.line, data + plan.start, out + plan.out_start,
                             plan.kept[plan.n_kept - 1].out_stride if plan.n_kept else 0, &state,
                             &room, &job.watch)

@@ -509,3 +509,58 @@ sys.exit(cli.main(["reduce", "max", "data.npy", "-o", "out.npy"]))
     assert done.returncode == -signal.SIGBUS
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data.npy", "out.npy"]
     assert (tmp_path / "out.npy").read_bytes() == b"old"
+
+
+@pytest.mark.slow
+def test_nothing_stays_in_memory():
+    """After 20 000 calls of each function, right ones and wrong; tests/leaks.py makes a million."""
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("leaks.py"), "--calls", "20000"],
+        capture_output=True, text=True, timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@linux
+def test_reductions_where_no_memory_is_left():
+    """The C heap gives out nothing more; threads wait for each other at the one block there is."""
+    program = """
+import ctypes, resource, threading
+import numpy as np
+import reducekit as rk
+rk.set_num_threads(3)
+x = np.arange(900_000, dtype=np.float32).reshape(300, 3000)
+small = x[:3, :1000]
+calls = [(rk.reduce_max, x, 0), (rk.reduce_sum, x, 1), (rk.reduce_min, x.T, 0),
+         (rk.reduce_sum, x[:, ::2], 0), (rk.reduce_max, small, 0), (rk.reduce_sum, small.T, 1)]
+outs = [[np.empty_like(f(a, axis)) for f, a, axis in calls] for _ in range(5)]
+want = [f(a, axis) for f, a, axis in calls]
+wrong = []
+def work(mine):
+    for _ in range(20):
+        for (f, a, axis), out in zip(calls, mine):
+            f(a, axis, out=out)
+        for out, right in zip(mine, want):
+            if out.tobytes() != right.tobytes():
+                wrong.append(out)
+threads = [threading.Thread(target=work, args=(mine,)) for mine in outs[1:]]
+gate = threading.Barrier(5)
+started = [threading.Thread(target=lambda t=t: (gate.wait(), t.run())) for t in threads]
+for thread in started:
+    thread.start()
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+resource.setrlimit(resource.RLIMIT_AS, (2**20, 2**20))   # less than there is: no more of it
+taken = []
+for size in (1 << 20, 70_000):
+    while True:
+        block = libc.malloc(size)
+        if not block:
+            break
+gate.wait()
+work(outs[0])
+for thread in started:
+    thread.join()
+print(len(wrong))
+"""
+    assert run(program, MALLOC_ARENA_MAX="1") == "0"
