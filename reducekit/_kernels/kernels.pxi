@@ -1546,7 +1546,13 @@ cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t r
 
 cdef bint wide_few(const char* data, Py_ssize_t columns, Py_ssize_t rows, Py_ssize_t row_stride,
                    char* out, const state_t* state, const void* kind, int order) noexcept nogil:
-    return rk_few_doubles(data, columns, rows, row_stride, <double*>out)
+    # Results wait in the first cache: stores between the loads of three rows hold these up
+    # (1.9 ms instead of 0.9 for 3 x 10^6).
+    cdef double sums[1024]
+    if not rk_few_doubles(data, columns, rows, row_stride, sums):
+        return False
+    memcpy(out, sums, columns * 8)
+    return True
 
 
 cdef inline void wide_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
