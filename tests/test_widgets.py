@@ -310,7 +310,7 @@ def test_the_module_and_its_style_are_small_ascii_files():
 
 def test_pictures_and_pages_have_the_same_colours():
     css = (STATIC / "explorer.css").read_text()
-    assert tuple(re.findall(r"--b\d: color-mix\(in srgb, (#\w+) ", css)) == plot.HUES
+    assert tuple(re.findall(r"--hue: (#\w+);", css)) == plot.HUES
 
 
 def test_neighbouring_outputs_have_different_colours():

@@ -60,7 +60,7 @@ def texts(array):
 
 
 def cells(page, kind):
-    return page.locator(f".rkx-{kind} .rkx-value").all_inner_texts()
+    return page.locator(f".rkx-{kind} .rkx-cell").all_inner_texts()
 
 
 def axis(page, position):
@@ -93,7 +93,7 @@ EVERY_CHOICE = """async (choices) => {
     for (const [name, value] of Object.entries(choice)) explorer.model.set(name, value);
     await new Promise((done) => queueMicrotask(() => queueMicrotask(done)));
     found.push([
-      [...document.querySelectorAll(".rkx-output .rkx-value")].map((n) => n.textContent),
+      [...document.querySelectorAll(".rkx-output .rkx-cell")].map((n) => n.textContent),
       document.querySelector(".rkx-shapes").getAttribute("aria-label"),
       document.querySelector(".rkx-error").hidden,
       explorer.codes,
@@ -148,8 +148,53 @@ def test_pointing_at_an_output_shows_its_inputs_and_all_winners(show):
     inputs = {f"index ({i}, {j}, 1) value {v}" for (i, j), v in np.ndenumerate(DATA[:, :, 1])}
     assert set(lit(page, "input")) == inputs
     stars = page.locator(".rkx-win").evaluate_all("ns => ns.map(n => n.ariaLabel)")
-    assert stars == ["index (0, 1, 1) value 10.0", "index (1, 1, 1) value 10.0"]
-    page.get_by_text("6 input cells collapse; 2 tie (starred)").wait_for()
+    assert stars == [
+        "index (0, 1, 1) value 10.0", "index (1, 0, 0) value 9.0", "index (1, 1, 1) value 10.0"
+    ]  # fmt: skip
+    page.get_by_text(
+        "Output [0, 0, 1] = 10.0: the maximum of x[:, :, 1]. "
+        "6 input cells collapse; 2 tie (starred)."
+    ).wait_for()
+
+
+def test_the_picture_at_rest_tells_ties_positions_and_the_other_shape(show):
+    page = show(AxisExplorer(NAMED, axes=[0, 1]))
+    page.get_by_text("Stars mark the winners; 1 output has a tie.").wait_for()
+    page.get_by_text("Without keepdims: (2,).").wait_for()
+    page.get_by_label("keepdims").first.uncheck()
+    page.get_by_text("With keepdims: (1, 1, 2).").wait_for()
+    rulers = page.locator(".rkx-input .rkx-ruler").all_inner_texts()
+    assert [r.split() for r in rulers] == [["0", "1"], ["0", "1", "2"], ["0", "1"]]
+
+
+def test_a_ruler_counts_from_where_the_drawn_part_begins(show):
+    widget = AxisExplorer((900, 900), axes=[1])
+    widget.corner = [30, 700]
+    page = show(widget)
+    rulers = page.locator(".rkx-input .rkx-ruler").all_inner_texts()
+    assert [r.split() for r in rulers] == [
+        [str(i) for i in range(30, 36)], [str(i) for i in range(700, 708)]
+    ]  # fmt: skip
+    box = "n => { const b = n.getBoundingClientRect(); return b.x + b.width / 2; }"
+    columns = page.locator(".rkx-input .rkx-h1 .rkx-ruler i").evaluate_all(f"ns => ns.map({box})")
+    first = page.locator(".rkx-input .rkx-row").first.locator(".rkx-cell")
+    middles = first.evaluate_all(f"ns => ns.map({box})")
+    assert max(abs(a - b) for a, b in zip(columns, middles)) < 3
+
+
+def test_long_values_are_cut_in_the_grid_and_whole_in_words(show):
+    page = show(AxisExplorer(np.full((2, 20), -(2**63), np.int64), axes=[1]))
+    page.locator(".rkx-input .rkx-cell").first.hover()
+    assert cells(page, "input")[0] == "-922337203\u2026"
+    page.get_by_text("Input [0, 0] = -9223372036854775808 goes to").wait_for()
+    page = show(AxisExplorer(np.full((20, 2), -(2**63), np.int64), axes=[1]))
+    assert cells(page, "input")[0] == str(-(2**63))
+
+
+def test_opsets_that_forbid_the_choice_are_struck_out(show):
+    page = show(AxisExplorer(np.array([[True, False]]), axes=[1]))
+    assert page.locator(".rkx-no").all_inner_texts() == ["1", "11", "12", "13", "18"]
+    page.get_by_text("those struck out do not allow this choice").wait_for()
 
 
 def test_pointing_at_an_input_shows_where_it_goes(show):
@@ -250,6 +295,10 @@ def test_stepping_collapses_one_axis_after_another(show):
     step.click()
     assert cells(page, "output") == ["9.0", "", "", "", "", ""]
     assert len(lit(page, "input")) == 2
+    label = page.locator(".rkx-output .rkx-bracket").all_inner_texts()
+    assert [" ".join(text.split()[:4]) for text in label] == [
+        "axis 0 image (1)", "axis 1 row (3)", "axis 2 column (2)"
+    ]  # fmt: skip
     page.get_by_text("collapsing axis 0 (1 of 2), cell 1 of 6; step 1 of 9").wait_for()
     page.get_by_role("button", name="Play").click()  # a whole axis, as motion is not wanted
     assert cells(page, "output") == texts(rk.reduce_sum(DATA, [0]))
@@ -319,9 +368,9 @@ def test_states_are_told_apart_without_colour(show):
 
     looks = [look(s) for s in (
         ".rkx-input .rkx-cell:not(.rkx-lit)", ".rkx-input .rkx-lit:not(.rkx-win)",
-        ".rkx-win", ".rkx-output .rkx-at",
+        ".rkx-win:not(.rkx-lit)", ".rkx-lit.rkx-win", ".rkx-output .rkx-at",
     )]  # fmt: skip
-    assert len(set(looks)) == 4
+    assert len(set(looks)) == 5
     kept, reduced = axis(page, 2), axis(page, 0)
     line = "n => getComputedStyle(n.querySelector('.rkx-line')).borderTopStyle"
     assert kept.evaluate(line) != reduced.evaluate(line)

@@ -168,28 +168,32 @@ const TRAITS = {
 };
 const READ = ["_view", "_answer", "error"];
 const API_NAMES = { reducekit: "reducekit", numpy: "NumPy", torch: "PyTorch", onnx: "ONNX", atb: "ATB" };
+const LIT = "rkx-lit", AT = "rkx-at";
 let serial = 0;
 
 const tuple = (ns) => (ns.length === 1 ? `(${ns[0]},)` : `(${ns.join(", ")})`);
 const letter = (k) => (k < 26 ? String.fromCharCode(65 + k) : "");
 const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+const upTo = (n) => [...Array(n).keys()];
 
 function h(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (value === true) node.setAttribute(name, "");
-    else if (value !== false && value != null) node.setAttribute(name, value);
+    else set(node, name, value === true ? "" : value);
   }
   node.append(...children.filter((c) => c != null));
   return node;
 }
+const div = (name, ...children) => h("div", { class: name }, ...children);
+const button = (text, onclick, attributes) => h("button", { type: "button", onclick, ...attributes }, text);
 
-const set = (node, name, value) => {
+function set(node, name, value) {
   if (value == null || value === false) { if (node.hasAttribute(name)) node.removeAttribute(name); }
   else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
-};
+}
 const say = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+const press = (node, on) => set(node, "aria-pressed", String(on));
 
 class Explorer {
   constructor(model, el) {
@@ -199,8 +203,9 @@ class Explorer {
     this.cleanup = [];
     this.step = null;
     this.tab = "reducekit";
+    this.members = new Map();
+    this.outAt = new Map();
     this.read();
-    this.lastOpset = this.choice.opset;
     this.build(el);
     this.listen();
     this.draw();
@@ -214,8 +219,8 @@ class Explorer {
   }
 
   // A change by the user: drawn at once, and sent to Python, which may be absent.
-  change(part) {
-    if ("opset" in part) this.said = this.changeWords(part.opset);
+  change(part, said = null) {
+    this.said = said || ("opset" in part ? this.changeWords(part.opset) : null);
     this.step = null;
     this.stop();
     for (const [key, value] of Object.entries(part)) this.model.set(TRAITS[key], value);
@@ -244,45 +249,31 @@ class Explorer {
   }
 
   build(el) {
-    const id = this.id;
-    this.status = h("p", { class: "rkx-status", role: "status", "aria-live": "polite" });
-    this.live = h("p", { class: "rkx-hint" });
-    const pick = (name) => (event) => this.change({ [name]: event.target.value });
-    const flag = (name, label, title) => {
-      const input = h("input", { type: "checkbox", onchange: (e) => this.change({ [name]: e.target.checked }) });
-      const node = h("label", { class: "rkx-flag", title }, input, label);
-      return [node, input];
+    const { id, view } = this;
+    const flag = (label, title, onchange) => {
+      const input = h("input", { type: "checkbox", onchange: (e) => onchange(e.target.checked) });
+      return [h("label", { title }, input, label), input];
     };
-    this.ops = {};
-    const ops = h("div", { class: "rkx-ops", role: "group", "aria-label": "operator" });
-    for (const op of Object.keys(this.view.ops)) {
-      const button = h("button", { type: "button", onclick: () => this.change({ op }) }, op);
-      this.ops[op] = button;
-      ops.append(button);
-    }
-    [this.keepLabel, this.keep] = flag("keepdims", "keepdims", "reduced axes stay, with size 1");
-    [this.noopLabel, this.noop] = flag("noop", "noop_with_empty_axes", "no axes: nothing is reduced");
-    [this.strictLabel, this.strict] = flag("strict", "strict", "the types and axes of the opset hold");
-    this.negative = h("input", {
-      type: "checkbox",
-      onchange: (e) => {
-        const n = this.view.shape.length;
-        const axes = this.choice.axes.map((a) => (e.target.checked ? (a < 0 ? a : a - n) : (a < 0 ? a + n : a)));
-        this.fromEnd = e.target.checked;
-        this.change({ axes });
-      },
+    const trait = (name) => (on) => this.change({ [name]: on });
+    const select = (name, label, options) => h("select", { "aria-label": label, onchange: (e) => this.change({ [name]: e.target.value }) },
+      ...options.map(([value, text]) => h("option", { value }, text)));
+    const group = (name, label, ...nodes) => h("div", { class: name, role: "group", "aria-label": label }, ...nodes);
+    this.ops = Object.fromEntries(Object.keys(view.ops).map((op) => [op, button(op, () => this.change({ op }))]));
+    const [keepLabel, keep] = flag("keepdims", "reduced axes stay, with size 1", trait("keepdims"));
+    const [noopLabel, noop] = flag("noop_with_empty_axes", "no axes: nothing is reduced", trait("noop"));
+    const [strictLabel, strict] = flag("strict", "only the types and axes that the opset defines", trait("strict"));
+    const [negativeLabel, negative] = flag("count axes from the end", "write axes as -1, -2, ...", (on) => {
+      this.fromEnd = on;
+      this.change({ axes: this.choice.axes.map((a) => this.signed(a < 0 ? a + this.ndim : a)) });
     });
+    Object.assign(this, { keep, noop, strict, negative });
     this.fromEnd = this.choice.axes.some((a) => a < 0);
-    this.negativeLabel = h("label", { class: "rkx-flag", title: "write axes as -1, -2, ..." },
-      this.negative, "count axes from the end");
-    this.dtype = h("select", { "aria-label": "element type", onchange: pick("dtype") },
-      ...this.view.dtypes.map((name) => h("option", { value: name }, name)));
-    this.api = h("select", { "aria-label": "rules of", onchange: pick("api") },
-      h("option", { value: "onnx" }, "ONNX"), h("option", { value: "atb" }, "Ascend ATB"));
+    this.dtype = select("dtype", "element type", view.dtypes.map((name) => [name, name]));
+    this.api = select("api", "rules of", [["onnx", "ONNX"], ["atb", "Ascend ATB"]]);
     this.head = h("h3", { class: "rkx-shapes" });
     this.say = h("p", { class: "rkx-say" });
     this.slider = h("input", {
-      type: "range", min: 1, max: this.view.newest, step: 1, id: `${id}-opset`,
+      type: "range", min: 1, max: view.newest, step: 1, id: `${id}-opset`,
       "aria-describedby": `${id}-error ${id}-changes`,
       oninput: (e) => this.change({ opset: Number(e.target.value) }),
     });
@@ -290,35 +281,33 @@ class Explorer {
     this.ticks = h("div", { class: "rkx-ticks", "aria-hidden": "true" });
     this.changed = h("div", { class: "rkx-changes", id: `${id}-changes`, role: "status" });
     this.error = h("div", { class: "rkx-error", id: `${id}-error`, role: "alert" });
-    this.opsetRow = h("div", { class: "rkx-opsetrow" },
-      h("label", { for: `${id}-opset` }, "opset"),
-      h("div", { class: "rkx-slider" }, this.slider, this.ticks), this.opsetText);
-    this.atbBox = h("div", { class: "rkx-atb" });
+    this.opsetRow = div("rkx-opsetrow", h("label", { for: `${id}-opset` }, "opset"),
+      div("rkx-slider", this.slider, this.ticks), this.opsetText);
+    this.atbBox = div("rkx-atb");
     this.input = new Panel(this, "input");
     this.output = new Panel(this, "output");
     this.arrow = h("div", { class: "rkx-arrow", "aria-hidden": "true" });
-    this.stage = h("div", { class: "rkx-stage" }, this.input.node, this.arrow, this.output.node);
-    this.others = h("div", { class: "rkx-others", role: "group", "aria-label": "axes that are cut or fixed" });
-    const button = (label, text, click) =>
-      h("button", { type: "button", "aria-label": label, title: label, onclick: click }, text);
-    this.play = button("Play", "\u25B6 play", () => this.toggle());
-    this.back = button("Step back", "\u25C0", () => this.move(-1));
-    this.forth = button("Step", "step \u25B6", () => this.move(1));
-    this.end = button("Leave stepping", "whole picture", () => this.leave());
+    this.stage = div("rkx-stage", this.input.node, div("rkx-after", this.arrow, this.output.node));
+    this.status = h("p", { class: "rkx-status", role: "status", "aria-live": "polite" });
+    this.others = group("rkx-others", "axes that are cut or fixed");
+    const named = (label, text, click) => button(text, click, { "aria-label": label, title: label });
+    this.play = named("Play", "", () => this.toggle());
+    this.back = named("Step back", "\u25C0", () => this.move(-1));
+    this.forth = named("Step", "step \u25B6", () => this.move(1));
+    this.end = named("Leave stepping", "whole picture", () => this.leave());
     this.speed = h("input", { type: "range", min: 1, max: 20, value: 3, id: `${id}-speed` });
     this.stepText = h("span", { class: "rkx-steptext" });
-    this.steps = h("div", { class: "rkx-steps", role: "group", "aria-label": "stepping" },
-      this.back, this.play, this.forth, this.end,
-      h("label", { for: `${id}-speed` }, "speed"), this.speed, this.stepText);
-    this.tabs = h("div", { class: "rkx-tabs", role: "group", "aria-label": "the same call in" });
+    this.tabs = group("rkx-tabs", "the same call in");
     this.code = h("pre", { class: "rkx-code", tabindex: 0, "aria-label": "code" });
-    this.copy = h("button", { type: "button", class: "rkx-copy", onclick: () => this.copyCode() }, "Copy");
+    this.copy = button("Copy", () => this.copyCode(), { class: "rkx-copy" });
     this.root = h("div", { class: "rkx", "data-rk-key": this.model.get("_key"), role: "group", "aria-label": "reduction explorer" },
-      h("div", { class: "rkx-bar" }, ops, this.keepLabel, this.noopLabel, this.negativeLabel,
-        this.strictLabel, h("label", {}, "type ", this.dtype), h("label", {}, "rules ", this.api)),
-      this.opsetRow, this.changed, this.atbBox, this.error, this.head, this.say, this.stage,
-      this.status, this.others, this.steps,
-      h("div", { class: "rkx-codebox" }, h("div", { class: "rkx-codebar" }, this.tabs, this.copy), this.code));
+      div("rkx-bar", group("rkx-ops", "operator", ...Object.values(this.ops)),
+        h("label", {}, "rules ", this.api), h("label", {}, "type ", this.dtype), keepLabel),
+      div("rkx-bar rkx-flags", noopLabel, negativeLabel, strictLabel),
+      this.opsetRow, this.changed, this.atbBox, this.error, this.head, this.say, this.stage, this.status, this.others,
+      group("rkx-steps", "stepping", this.back, this.play, this.forth, this.end,
+        h("label", { for: `${id}-speed` }, "speed"), this.speed, this.stepText),
+      div("rkx-codebox", div("rkx-codebar", this.tabs, this.copy), this.code));
     // JupyterLab takes plain keys from cells' outputs; those that edit or save stay its own.
     this.root.addEventListener("keydown", (e) => {
       if (e.ctrlKey || e.metaKey || e.altKey || e.key === "Tab" || e.key === "Escape") return;
@@ -331,23 +320,21 @@ class Explorer {
 
   get ndim() { return this.view.shape.length; }
 
+  get active() { return this.root.getRootNode().activeElement; }
+
+  // An axis as the reader wants it written.
+  signed(axis) { return this.fromEnd ? axis - this.ndim : axis; }
+
   toggleAxis(axis) {
-    const n = this.ndim;
-    const reduced = reducedOf(this.choice, n);
-    const axes = this.choice.axes.length ? [...this.choice.axes]
-      : reduced === null ? [] : reduced.map((a) => (this.fromEnd ? a - n : a));
-    const at = axes.findIndex((a) => (a < 0 ? a + n : a) === axis);
-    if (at >= 0) axes.splice(at, 1);
-    else axes.push(this.fromEnd ? axis - n : axis);
-    axes.sort((a, b) => a - b);
+    const { choice, ndim } = this;
+    const reduced = reducedOf(choice, ndim) || [];
+    const kept = reduced.includes(axis) ? reduced.filter((a) => a !== axis) : [...reduced, axis];
+    const axes = kept.map((a) => this.signed(a)).sort((a, b) => a - b);
     // The last axis that is kept again: an empty list would mean all of them.
-    if (!axes.length && at >= 0) {
-      if (this.choice.api === "atb" || this.choice.noop) return this.change({ axes });
-      const since = this.view.ops[this.choice.op].versions.find((v) => !v.noop).since;
-      if (this.choice.opset >= since) return this.change({ axes, noop: true });
-      this.said = ["No axes means all axes: noop_with_empty_axes, which turns that off, begins at "
-        + `opset ${since}.`];
-      return this.change({ axes });
+    if (!axes.length && choice.api !== "atb" && !choice.noop) {
+      const since = this.view.ops[choice.op].versions.find((v) => !v.noop).since;
+      if (choice.opset >= since) return this.change({ axes, noop: true });
+      return this.change({ axes }, [`No axes means all axes: noop_with_empty_axes, which turns that off, begins at opset ${since}.`]);
     }
     this.change({ axes });
   }
@@ -381,14 +368,12 @@ class Explorer {
 
   drawControls(error) {
     const { choice, view } = this;
-    for (const [op, node] of Object.entries(this.ops)) set(node, "aria-pressed", String(op === choice.op));
     const isAtb = choice.api === "atb";
-    this.keep.checked = choice.keepdims && !isAtb;
-    this.keep.disabled = isAtb;
-    this.noop.checked = choice.noop && !isAtb;
-    this.noop.disabled = isAtb;
-    this.strict.checked = choice.strict;
-    this.strict.disabled = isAtb;
+    for (const [op, node] of Object.entries(this.ops)) press(node, op === choice.op);
+    for (const name of ["keep", "noop", "strict"]) {
+      this[name].checked = choice[name === "keep" ? "keepdims" : name] && !(isAtb && name !== "strict");
+      this[name].disabled = isAtb;
+    }
     if (choice.axes.length) this.fromEnd = choice.axes.some((a) => a < 0);
     this.negative.checked = this.fromEnd;
     this.dtype.value = choice.dtype;
@@ -396,28 +381,31 @@ class Explorer {
     set(this.dtype, "title", this.alone ? "another type needs Python" : null);
     this.api.value = choice.api;
     const op = view.ops[choice.op];
-    this.opsetRow.hidden = isAtb;
+    const version = `${op.name}-${versionAt(op, choice.opset).since}`;
+    this.opsetRow.hidden = this.changed.hidden = isAtb;
     this.slider.value = choice.opset;
-    set(this.slider, "aria-valuetext", `opset ${choice.opset}, ${op.name}-${versionAt(op, choice.opset).since}`);
-    say(this.opsetText, `${choice.opset} \u2192 ${op.name}-${versionAt(op, choice.opset).since}`);
+    set(this.slider, "aria-valuetext", `opset ${choice.opset}, ${version}`);
+    say(this.opsetText, `${choice.opset} \u2192 ${version}`);
     const first = error && !isAtb ? firstAllowed(choice, view) : null;
-    const ticks = op.versions.map((v) => {
-      const tick = h("span", { class: v.since === first ? "rkx-tick rkx-first" : "rkx-tick" }, String(v.since));
-      tick.style.setProperty("--at", (v.since - 1) / (view.newest - 1));
+    const barred = op.versions.map((v) => !!refusal({ ...choice, opset: v.since }, view));
+    this.ticks.replaceChildren(...op.versions.map(({ since }, i) => {
+      const tick = h("span", { class: `rkx-tick${barred[i] ? " rkx-no" : ""}${since === first ? " rkx-first" : ""}` }, String(since));
+      tick.style.setProperty("--at", (since - 1) / (view.newest - 1));
       return tick;
-    });
-    this.ticks.replaceChildren(...ticks);
-    const words = isAtb ? [] : this.said || [];
-    if (this.saidShown !== words) {
-      this.changed.replaceChildren(...words.map((w) => h("div", {}, w)));
-      this.saidShown = words;
+    }));
+    const words = this.said || ["A new version of the operator begins at each mark"
+      + (barred.includes(true) ? "; those struck out do not allow this choice." : ".")];
+    const told = words.join();
+    if (this.told !== told) {
+      this.told = told;
+      this.changed.replaceChildren(...words.map((w) => div("", w)));
     }
     if (this.errorShown !== error + first) {
       this.errorShown = error + first;
       this.error.replaceChildren(...(error ? [h("b", {}, "Not allowed. "), error + " "] : []));
       if (first) {
-        this.error.append(h("button", { type: "button", onclick: () => { this.change({ opset: first }); this.slider.focus(); } },
-          `Go to opset ${first}, the first that allows this`));
+        this.error.append(button(`Go to opset ${first}, the first that allows this`,
+          () => { this.change({ opset: first }); this.slider.focus(); }));
       }
     }
     this.error.hidden = !error;
@@ -429,20 +417,20 @@ class Explorer {
 
   drawAtb() {
     const { choice, view } = this;
+    const { axes } = choice;
     const op = view.ops[choice.op], n = this.ndim;
     const rules = [
-      ["axis is not empty", choice.axes.length > 0],
-      [`axis is not longer than the rank, ${n}`, choice.axes.length <= n],
-      ["each axis is 0 or more, and less than the rank", choice.axes.every((a) => a >= 0 && a < n)],
-      ["reduceType is REDUCE_MAX, REDUCE_MIN or REDUCE_SUM", true],
-      ["no axis is given twice", new Set(choice.axes).size === choice.axes.length],
+      ["axis is not empty", axes.length > 0],
+      [`axis is not longer than the rank, ${n}`, axes.length <= n],
+      ["each axis is 0 or more, and less than the rank", axes.every((a) => a >= 0 && a < n)],
+      ["no axis is given twice", new Set(axes).size === axes.length],
+      [`reduceType is ${Object.values(view.ops).map((o) => `${o.atb} (${o.atb_number})`).join(", ")}; REDUCE_UNDEFINED (0) is refused`, true],
+      [`${view.dtype} has such a reduction`, !op.atb_errors.dtype],
     ];
-    const json = `{"reduceType": ${op.atb_number}, "axis": [${choice.axes.join(", ")}]}`;
     this.atbBox.replaceChildren(
-      h("div", {}, h("b", {}, "reduceType "), `${op.atb} (${op.atb_number})  `, h("b", {}, "axis "), `[${choice.axes.join(", ")}]`),
-      h("code", {}, json),
-      h("ul", {}, ...rules.map(([text, holds]) =>
-        h("li", { class: holds ? "rkx-ok" : "rkx-bad" }, `${holds ? "holds" : "broken"}: ${text}`))));
+      div("", h("b", {}, "reduceType "), `${op.atb} (${op.atb_number})  `, h("b", {}, "axis "), `[${axes.join(", ")}]`),
+      h("code", {}, `{"reduceType": ${op.atb_number}, "axis": [${axes.join(", ")}]}`),
+      h("ul", {}, ...rules.map(([text, holds]) => h("li", { class: holds ? "rkx-ok" : "rkx-bad" }, `${holds ? "holds" : "broken"}: ${text}`))));
   }
 
   entry(shown) {
@@ -456,141 +444,138 @@ class Explorer {
   // The texts of the drawn results, or null where only a kernel knows them.
   results(shown, reduced) {
     if (!reduced.length) return this.view.cells;
+    const key = reduced.join(",");
     const cube = this.view.cube[shown.op];
-    if (cube) return cube[reduced.join(",")] || null;
+    if (cube) return cube[key] || null;
     const a = this.answer;
-    return a.op === shown.op && a.axes === reduced.join(",") && a.out ? a.out : null;
+    return a.op === shown.op && a.axes === key && a.out ? a.out : null;
   }
 
   drawHead(shown) {
-    const { view } = this;
-    const shape = view.shape;
-    const parts = [];
-    shape.forEach((n, i) => {
-      if (i) parts.push(", ");
-      const gone = this.real.includes(i);
-      parts.push(gone ? h("del", {}, String(n)) : h("span", {}, String(n)));
-    });
-    if (shape.length === 1) parts.push(",");
-    const out = outShape(shape, this.reduced, this.keepdims);
+    const { shape } = this.view;
+    const { real, reduced, keepdims } = this;
+    const out = outShape(shape, reduced, keepdims);
     const label = `${tuple(shape)} becomes ${tuple(out)}`;
-    const key = `${label}|${this.real}|${shown.op}`;
+    const key = `${label}|${real}|${shown.op}`;
     if (this.headShown !== key) {
       this.headShown = key;
-      this.head.replaceChildren(
-        h("span", { class: "rkx-shape" }, "(", ...parts, ")"),
-        h("span", { class: "rkx-to" }, ` \u2192 ${shown.op} \u2192 `),
-        h("span", { class: "rkx-shape" }, tuple(out)));
+      const parts = shape.flatMap((n, i) => [i ? ", " : "", h(real.includes(i) ? "del" : "span", {}, String(n))]);
+      const span = (name, ...parts) => h("span", { class: name }, ...parts);
+      this.head.replaceChildren(span("rkx-shape", "(", ...parts, shape.length === 1 ? ",)" : ")"),
+        span("rkx-to", ` \u2192 ${shown.op} \u2192 `), span("rkx-shape", tuple(out)));
       set(this.head, "aria-label", label);
     }
     const entry = this.entry(shown);
-    say(this.say, entry ? entry.say.replace(/^.*?: /, "").replace(/^./, (c) => c.toUpperCase()) : "");
+    let text = entry ? entry.say.replace(/^.*?: /, "").replace(/^./, (c) => c.toUpperCase()) : "";
+    if (real.length && shown.api !== "atb") {
+      text += ` ${keepdims ? "Without" : "With"} keepdims: ${tuple(outShape(shape, reduced, !keepdims))}.`;
+    }
+    say(this.say, text);
   }
 
   // What is drawn of each axis: all of the block, or one position of an axis that is not laid out.
   ranges() {
     const { view, choice } = this;
-    return view.count.map((count, i) => {
-      const laid = choice.layout.includes(i);
-      if (!view.complete || laid) return { axis: i, first: 0, n: count, laid };
-      return { axis: i, first: Math.min(choice.corner[i], Math.max(0, count - 1)), n: Math.min(1, count), laid };
+    return view.count.map((count, axis) => {
+      const laid = choice.layout.includes(axis);
+      if (!view.complete || laid) return { axis, first: 0, n: count, laid };
+      return { axis, first: Math.min(choice.corner[axis], Math.max(0, count - 1)), n: Math.min(1, count), laid };
     });
   }
 
   drawStage(shown) {
     const { view } = this;
     const ranges = this.ranges();
-    const count = view.count;
     let left = [], texts = view.cells, now = this.real, done = Infinity;
+    const stepping = this.step !== null;
     this.phase = null;
-    if (this.step !== null) {
+    if (stepping) {
       const plan = this.plan();
       const s = Math.min(this.step, plan.total);
-      let p = 0;
-      while (p < plan.phases.length - 1 && s > plan.phases[p].end) p++;
-      const phase = plan.phases[p];
-      left = phase.before;
+      let p = plan.phases.findIndex((phase) => s <= phase.end);
+      if (p < 0) p = plan.phases.length - 1;
+      this.phase = { ...plan.phases[p], p, s, total: plan.total };
+      left = this.phase.before;
       texts = this.results(shown, left);
-      now = phase.after;
-      done = s - phase.begin;
-      this.phase = { ...phase, p, s, total: plan.total };
+      now = this.phase.after;
+      done = s - this.phase.begin;
     }
-    this.left = left;
-    const inCount = count.map((n, i) => (left.includes(i) ? 1 : n));
-    const outCount = count.map((n, i) => (now.includes(i) ? 1 : n));
-    const inRanges = ranges.map((r) => (left.includes(r.axis) ? { ...r, first: 0, n: 1 } : r));
-    const outRanges = ranges.map((r) => (now.includes(r.axis) ? { ...r, first: 0, n: 1 } : r));
+    const collapsed = (axes) => [view.count.map((n, i) => (axes.includes(i) ? 1 : n)),
+      ranges.map((r) => (axes.includes(r.axis) ? { ...r, first: 0, n: 1 } : r))];
+    const [inCount, inRanges] = collapsed(left);
+    const [outCount, outRanges] = collapsed(now);
     const results = this.results(shown, now);
-    const drop = this.step === null && !this.keepdims && this.reduced && this.reduced.length;
+    const drop = !stepping && !this.keepdims && this.reduced && this.reduced.length;
     const raw = left.length ? [] : view.raw;
     const values = (texts || []).map((t, k) => number(raw[k] || t, view.kind));
-    const mark = product(outRanges.map((r) => r.n)) <= 26 && product(inRanges.map((r) => r.n)) <= 400;
+    const size = (rs) => product(rs.map((r) => r.n));
+    const mark = size(outRanges) <= 26 && size(inRanges) <= 400;
+    this.light(null);
+    Object.assign(this, { values, shown, results_: results });
 
     let widest = 3;
-    for (const t of view.cells) if (t.length > widest) widest = t.length;
-    for (const t of results || []) if (t.length > widest) widest = t.length;
-    this.root.style.setProperty("--n", Math.min(widest, 11));
-    this.input.layout(inRanges, true);
-    this.output.layout(drop ? outRanges.filter((r) => !now.includes(r.axis)) : outRanges, false);
+    for (const t of [...view.cells, ...(results || [])]) widest = Math.max(widest, t.length);
+    // Long values have room where there are few columns.
+    const columns = inRanges.filter((r) => r.laid).at(-1)?.n || 1;
+    this.most = Math.min(widest, Math.max(11, Math.floor(64 / columns)));
+    this.root.style.setProperty("--n", this.most);
+    this.input.layout(inRanges, this.real);
+    this.output.layout(drop ? outRanges.filter((r) => !now.includes(r.axis)) : outRanges, now);
     // Cells of the two grids by the output cell that they belong to.
-    const order = new Map();
-    this.members = new Map();
-    this.outAt = new Map();
-    let place = 0;
+    const goesTo = groups(inCount, now);
+    const order = new Map(), members = new Map(), outAt = new Map();
     each(outRanges, (index) => {
       const g = ravel(index, outCount);
-      order.set(g, place);
-      this.members.set(g, []);
-      const cell = this.output.cells[place];
-      this.outAt.set(g, cell);
-      const ready = place < done;
-      const text = !ready ? "" : results ? results[g] : "\u2026";
-      this.output.paint(cell, {
-        text, hue: hue(index), mark: mark ? letter(place) : "", group: g, k: place,
-        where: drop ? index.filter((_, i) => !now.includes(i)).map((x, i) => x + this.offset(outKept(now, i, this.ndim)))
-          : index.map((x, i) => (now.includes(i) ? 0 : x + view.start[i])),
-      });
-      place++;
+      outAt.set(g, this.output.cells[order.size]);
+      order.set(g, order.size);
+      members.set(g, []);
     });
-    let k = 0;
+    const inputs = [];
     each(inRanges, (index) => {
-      const at = ravel(index, inCount);
-      const goes = index.map((x, i) => (now.includes(i) ? 0 : x));
-      const g = ravel(goes, outCount);
-      const cell = this.input.cells[k];
-      this.input.paint(cell, {
-        text: texts ? texts[at] : "\u2026", hue: hue(goes), mark: mark ? letter(order.get(g)) : "",
-        group: g, k: at, where: index.map((x, i) => x + (left.includes(i) ? 0 : view.start[i])),
-      });
-      this.members.get(g).push(cell);
-      k++;
+      const k = ravel(index, inCount);
+      members.get(goesTo[k]).push(inputs.length);
+      inputs.push([k, index]);
     });
-    this.input.refocus();
-    this.output.refocus();
-    this.values = values;
-    this.results_ = results;
-    this.shown = shown;
-    say(this.arrow, `${shown.op} \u2192`);
-    const stepping = this.step !== null;
-    this.input.caption(
-      stepping && left.length ? `after axes ${left.join(", ")}` : "input",
-      left.length ? outShape(view.shape, left, true) : view.shape, view.dtype, this.cut(ranges));
-    this.output.caption(stepping ? `output after ${now.length === 1 ? "axis" : "axes"} ${now.join(", ")}` : "output",
-      outShape(view.shape, stepping ? now : this.reduced, stepping || this.keepdims), view.dtype,
-      product(outShape(view.shape, this.real, true)) === 0 ? "no elements" :
-        product(view.shape) === 0 && this.real.length ? `empty set: ${view.ops[shown.op].empty}` : "");
-    this.lit = this.at = null;
-    for (const cell of this.root.querySelectorAll(".rkx-lit, .rkx-at, .rkx-win")) cell.classList.remove("rkx-lit", "rkx-at", "rkx-win");
-    this.refocusing?.focus({ preventScroll: true });
-    this.refocusing = null;
-    if (this.phase && done > 0 && done <= this.output.cells.length) {
-      this.light(this.output.cells[done - 1], "output");
-    } else {
-      this.restoreLight();
+    const stars = new Set();
+    this.ties = 0;
+    if (shown.op !== "sum" && now.length && texts && values.length) {
+      for (const [g, those] of members) {
+        if (order.get(g) >= done) continue;
+        const won = winners(those.map((i) => values[inputs[i][0]]), shown.op);
+        const best = those.filter((i, j) => won[j] && this.decides(g, texts[inputs[i][0]]));
+        for (const i of best) stars.add(i);
+        if (best.length > 1) this.ties++;
+      }
     }
+    const place = (index, axes, gone) => index.flatMap((x, i) => (axes.includes(i) ? gone : [x + view.start[i]]));
+    each(outRanges, (index) => {
+      const g = ravel(index, outCount), k = order.get(g);
+      this.output.paint(k, {
+        text: k >= done ? "" : results ? results[g] : "\u2026", hue: hue(index), mark: mark ? letter(k) : "",
+        group: g, k, win: false, where: place(index, now, drop ? [] : [0]),
+      });
+    });
+    inputs.forEach(([k, index], i) => {
+      const group = goesTo[k];
+      this.input.paint(i, {
+        text: texts ? texts[k] : "\u2026", hue: hue(index.map((x, a) => (now.includes(a) ? 0 : x))),
+        mark: mark ? letter(order.get(group)) : "", group, k, win: stars.has(i), where: place(index, left, [0]),
+      });
+    });
+    for (const [g, those] of members) members.set(g, those.map((i) => this.input.cells[i]));
+    Object.assign(this, { members, outAt });
+    const lost = this.input.refocus() || this.output.refocus();
+    say(this.arrow, `${shown.op} \u2192`);
+    const full = outShape(view.shape, this.real, true);
+    this.input.caption(left.length ? `after ${axesText(left)}` : "input",
+      left.length ? outShape(view.shape, left, true) : view.shape, view.dtype, this.cut(ranges));
+    this.output.caption(stepping ? `output after ${axesText(now)}` : "output",
+      outShape(view.shape, stepping ? now : this.reduced, stepping || this.keepdims), view.dtype,
+      !product(full) ? "no elements" : !product(view.shape) && this.real.length ? `empty set: ${view.ops[shown.op].empty}` : "");
+    lost?.focus({ preventScroll: true });
+    if (this.phase && done > 0 && done <= this.output.cells.length) this.light(this.output.cells[done - 1]);
+    else this.restoreLight();
   }
-
-  offset(axis) { return this.view.start[axis]; }
 
   cut(ranges) {
     const total = product(this.view.shape), drawn = product(ranges.map((r) => r.n));
@@ -599,72 +584,71 @@ class Explorer {
   }
 
   restoreLight() {
-    const active = this.root.getRootNode().activeElement;
-    if (active && active.rkPanel && this.root.contains(active)) this.light(active, active.rkPanel.kind);
+    const cell = [this.active, this.root.querySelector(".rkx-cell:hover")].find((c) => c?.rkPanel && this.root.contains(c));
+    if (cell) this.light(cell);
     else say(this.status, this.idleText());
   }
 
   idleText() {
-    if (!product(this.view.shape)) return "There are no cells to point at: the result is that of an empty set.";
+    const { shape } = this.view;
+    if (!product(outShape(shape, this.real, true))) return "There are no cells to point at: an axis that is kept has size 0.";
+    if (!product(shape)) return "The input has no elements, so each output is the result of an empty set.";
     return "Point at a cell, or move to one with the arrow keys, to see which cells belong together."
-      + " Click an axis to collapse it.";
+      + (shape.length ? " Click an axis to collapse it." : "")
+      + (this.real.length && this.shown.op !== "sum" ? ` Stars mark the winners${this.ties ? `; ${plural(this.ties, "output")} ${this.ties === 1 ? "has" : "have"} a tie` : ""}.` : "");
   }
 
-  // Highlight a cell with all that belong to it, and say it in words.
-  light(cell, kind) {
+  // Highlight a cell with all that belong to it, and say it in words. Only cells whose state
+  // changes are touched, and nothing is measured: the browser paints them once per frame.
+  light(cell) {
     const group = cell ? cell.rk.group : null;
-    if (this.lit !== group || !cell) {
-      if (this.lit != null) this.mark(this.lit, false);
-      if (group !== null) this.mark(group, true);
+    if (this.lit !== group) {
+      for (const [g, on] of [[this.lit, false], [group, true]]) {
+        if (g == null) continue;
+        for (const c of this.members.get(g) || []) c.classList.toggle(LIT, on);
+        this.outAt.get(g)?.classList.toggle(LIT, on);
+      }
       this.lit = group;
     }
-    if (this.at && this.at !== cell) this.at.classList.remove("rkx-at");
+    if (this.at === cell) return;
+    this.at?.classList.remove(AT);
+    cell?.classList.add(AT);
     this.at = cell;
-    if (!cell) return;
-    cell.classList.add("rkx-at");
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => say(this.status, this.words(cell, kind)), this.calm.matches ? 0 : 30);
-  }
-
-  mark(group, on) {
-    const members = this.members.get(group) || [];
-    const out = this.outAt.get(group);
-    const op = this.shown.op;
-    const win = on && op !== "sum" && members.length && this.real.length
-      ? winners(members.map((c) => this.values[c.rk.k]), op) : [];
-    members.forEach((cell, i) => {
-      cell.classList.toggle("rkx-lit", on);
-      cell.classList.toggle("rkx-win", on && !!win[i] && this.tied(group, cell));
-    });
-    if (out) out.classList.toggle("rkx-lit", on);
+    if (cell) this.timer = setTimeout(() => say(this.status, this.words(cell)), this.calm.matches ? 0 : 60);
   }
 
   // In a tensor of which only a part is drawn, the winner may be elsewhere.
-  tied(group, cell) {
+  decides(group, text) {
     if (this.view.complete && this.ranges().every((r) => r.laid)) return true;
-    return !this.results_ || this.results_[group] === cell.rk.text;
+    return !this.results_ || this.results_[group] === text;
   }
 
-  words(cell, kind) {
-    const { view, shown } = this;
+  words(cell) {
+    const { view, shown, real, phase } = this;
     const g = cell.rk.group;
     const members = this.members.get(g);
     const out = this.outAt.get(g);
     const result = this.results_ ? this.results_[g] : "unknown without Python";
     const where = (c) => `[${c.rk.where.join(", ")}]`;
-    const all = product((this.step === null ? this.real : this.phase.axes).map((i) => view.shape[i]));
+    const gone = phase ? phase.axes : real;
+    const all = product(gone.map((i) => view.shape[i]));
     const hidden = all > members.length ? `, of which ${members.length} shown` : "";
-    if (kind === "input") {
+    if (cell.rkPanel === this.input) {
       const others = all - 1;
       return `Input ${where(cell)} = ${cell.rk.text} goes to output ${where(out)} = ${result}`
         + (others ? `, with ${plural(others, "other")}${hidden}.` : ", alone.");
     }
     let text = `Output ${where(out)} = ${result}: `;
-    if (!this.real.length) return `${text}passed on as it is.`;
-    if (!all) return `${text}the ${view.ops[shown.op].verb} of an empty set.`;
+    if (!real.length) return `${text}passed on as it is.`;
+    const { verb } = view.ops[shown.op];
+    if (!all) return `${text}the ${verb} of an empty set.`;
+    if (members.length && !(phase && phase.p)) {
+      text += `the ${verb} of x[${members[0].rk.where.map((x, i) => (gone.includes(i) ? ":" : x)).join(", ")}]. `;
+    }
     text += `${plural(all, "input cell")} collapse${all === 1 ? "s" : ""}${hidden}`;
     if (shown.op !== "sum") {
-      const count = members.filter((c) => c.classList.contains("rkx-win")).length;
+      const count = members.filter((c) => c.rk.win).length;
       return `${text}; ${count ? (count === 1 ? "1 wins (starred)" : `${count} tie (starred)`) : "the winner is not among the cells shown"}.`;
     }
     if (hidden || members.length > 200 || view.kind === "bool") return `${text}.`;
@@ -675,41 +659,36 @@ class Explorer {
 
   drawOthers() {
     const { view, choice } = this;
-    const rows = [];
-    view.shape.forEach((size, i) => {
+    const rows = view.shape.flatMap((size, i) => {
       const laid = choice.layout.includes(i);
-      if (laid && view.count[i] === size) return;
-      if (laid && view.complete) return;
+      if (laid && (view.complete || view.count[i] === size)) return [];
       const first = view.complete ? choice.corner[i] : view.start[i];
-      const n = laid ? view.count[i] : Math.min(1, size);
-      rows.push({ i, size, laid, first, n });
+      return [{ i, size, laid, first, n: laid ? view.count[i] : Math.min(1, size) }];
     });
     this.others.hidden = !rows.length;
     const key = JSON.stringify([rows, this.real, choice.layout]);
     if (key === this.othersShown) return;
     this.othersShown = key;
-    const active = this.root.getRootNode().activeElement;
-    const focus = active && this.others.contains(active) ? active.dataset.key : null;
-    const move = (i, to) => {
-      const corner = [...choice.corner];
-      corner[i] = Math.max(0, Math.min(to, view.shape[i] - 1));
-      this.change({ corner });
-    };
+    const focus = this.others.contains(this.active) ? this.active.dataset.key : null;
+    const move = (i, to) => this.change({
+      corner: choice.corner.map((x, j) => (j === i ? Math.max(0, Math.min(to, view.shape[i] - 1)) : x)),
+    });
     const blocked = this.alone && !view.complete;
-    this.others.replaceChildren(...rows.map(({ i, size, laid, first, n }) => {
-      const name = axisText(view, i);
+    this.others.replaceChildren(blocked ? h("p", { class: "rkx-note" }, "Walking to the other cells needs Python.") : "", ...rows.map(({ i, size, laid, first, n }) => {
+      const name = view.names?.[i] ? `axis ${i} ${view.names[i]}` : `axis ${i}`;
       const last = first + n - 1;
       const where = size ? (n > 1 ? `${first} to ${last}` : `${first}`) : "empty";
-      const row = h("div", { class: "rkx-other" }, h("bdi", {}, name),
-        h("button", { type: "button", "data-key": `b${i}`, "aria-label": `earlier along ${name}`, disabled: blocked || first === 0, onclick: () => move(i, first - n) }, "\u2039"),
+      const to = (key, label, text, disabled, place) => button(text, () => move(i, place),
+        { "data-key": key + i, "aria-label": `${label} along ${name}`, disabled: blocked || disabled });
+      const row = div("rkx-other", h("bdi", {}, name), to("b", "earlier", "\u2039", first === 0, first - n),
         h("span", { class: "rkx-where" }, `${where} of ${size.toLocaleString("en")}`),
-        h("button", { type: "button", "data-key": `f${i}`, "aria-label": `later along ${name}`, disabled: blocked || last >= size - 1, onclick: () => move(i, first + n) }, "\u203A"),
+        to("f", "later", "\u203A", last >= size - 1, first + n),
         h("input", { type: "range", min: 0, max: Math.max(0, size - n), value: first, "data-key": `r${i}`, "aria-label": `position along ${name}`, disabled: blocked, onchange: (e) => move(i, Number(e.target.value)) }));
       if (!laid) {
+        const reduced = this.real.includes(i);
         row.append(
-          h("button", { type: "button", "data-key": `t${i}`, "aria-pressed": String(this.real.includes(i)), onclick: () => this.toggleAxis(i) },
-            this.real.includes(i) ? "reduced" : "kept"),
-          h("button", { type: "button", "data-key": `l${i}`, onclick: () => this.layOut(i) }, "lay out"));
+          button(reduced ? "reduced" : "kept", () => this.toggleAxis(i), { "data-key": `t${i}`, "aria-pressed": String(reduced) }),
+          button("lay out", () => this.layOut(i), { "data-key": `l${i}` }));
       }
       return row;
     }));
@@ -721,24 +700,23 @@ class Explorer {
   }
 
   layOut(axis) {
-    const layout = [...this.choice.layout.slice(this.choice.layout.length >= 4 ? 1 : 0), axis];
-    this.change({ layout: layout.sort((a, b) => a - b) });
+    const { layout } = this.choice;
+    this.change({ layout: [...layout.slice(layout.length >= 4 ? 1 : 0), axis].sort((a, b) => a - b) });
   }
 
   // One axis after another: for each, the cells of its output in order.
   plan() {
-    const phases = [];
-    const count = this.view.count;
     const ranges = this.ranges();
     let before = [], begin = 0;
-    for (const axis of this.real) {
+    const phases = this.real.map((axis) => {
       const after = [...before, axis];
       const cells = product(ranges.map((r) => (after.includes(r.axis) ? 1 : r.n)));
-      phases.push({ axis, axes: [axis], before, after, begin, end: begin + cells, cells });
+      const phase = { axis, axes: [axis], before, after, begin, end: begin + cells, cells };
       begin += cells;
       before = after;
-    }
-    return { phases, total: begin, count };
+      return phase;
+    });
+    return { phases, total: begin };
   }
 
   get steppable() {
@@ -750,7 +728,7 @@ class Explorer {
     const can = this.steppable;
     const on = this.step !== null;
     const total = can ? this.plan().total : 0;
-    this.play.disabled = this.forth.disabled = !can;
+    this.play.disabled = !can;
     this.forth.disabled = !can || (on && this.step >= total);
     this.back.disabled = !can || !on || this.step <= 0;
     this.end.disabled = !on;
@@ -822,26 +800,19 @@ class Explorer {
     const tab = names.includes(this.tab) ? this.tab : "reducekit";
     if (names.join() !== this.tabsShown) {
       this.tabsShown = names.join();
-      this.tabs.replaceChildren(...names.map((name) => h("button", {
-        type: "button", "data-tab": name,
-        onclick: () => { this.tab = name; this.drawCode(this.shown); },
-      }, API_NAMES[name])));
+      this.tabs.replaceChildren(...names.map((name) => button(API_NAMES[name],
+        () => { this.tab = name; this.drawCode(this.shown); }, { "data-tab": name })));
     }
-    for (const node of this.tabs.children) set(node, "aria-pressed", String(node.dataset.tab === tab));
+    for (const node of this.tabs.children) press(node, node.dataset.tab === tab);
     say(this.code, code[tab]);
     say(this.copy, "Copy");
   }
 
   async copyCode() {
-    const text = this.code.textContent;
     try {
-      await navigator.clipboard.writeText(text);
+      await navigator.clipboard.writeText(this.code.textContent);
     } catch {  // not allowed in this frame: select it, so that Ctrl+C does it
-      const range = document.createRange();
-      range.selectNodeContents(this.code);
-      const selection = window.getSelection();
-      selection.removeAllRanges();
-      selection.addRange(range);
+      window.getSelection().selectAllChildren(this.code);
       say(this.copy, "Selected");
       return;
     }
@@ -856,12 +827,7 @@ class Explorer {
   }
 }
 
-const outKept = (reduced, place, ndim) => [...Array(ndim).keys()].filter((i) => !reduced.includes(i))[place];
-
-function axisText(view, i) {
-  const name = view.names && view.names[i];
-  return name ? `axis ${i} ${name}` : `axis ${i}`;
-}
+const axesText = (axes) => `${axes.length === 1 ? "axis" : "axes"} ${axes.join(", ")}`;
 
 // Every index within the ranges, in C order.
 function each(ranges, visit) {
@@ -878,38 +844,30 @@ function each(ranges, visit) {
   }
 }
 
-const proto = () => h("div", { class: "rkx-cell", role: "gridcell", tabindex: -1 },
-  h("span", { class: "rkx-mark", "aria-hidden": "true" }), h("span", { class: "rkx-value" }));
-
 // One tensor: brackets for its axes, and a grid of grids. Columns are the last axis, rows the
 // one before it, then blocks beside each other, then blocks below each other.
 class Panel {
   constructor(owner, kind) {
     this.owner = owner;
     this.kind = kind;
+    this.buttons = kind === "input";
     this.cells = [];
     this.title = h("p", { class: "rkx-cap" });
     this.grid = h("div", { class: "rkx-grid", role: "grid", "aria-label": `${kind} tensor` });
     this.brackets = {};
-    this.frame = h("div", { class: "rkx-frame" }, this.grid);
-    this.node = h("div", { class: `rkx-panel rkx-${kind}` }, this.title, h("div", { class: "rkx-scroll" }, this.frame));
-    const find = (e) => e.target.closest && e.target.closest(".rkx-cell");
-    this.grid.addEventListener("pointerover", (e) => {
-      const cell = find(e);
-      if (cell && cell !== owner.at) owner.light(cell, kind);
-    });
-    this.grid.addEventListener("pointerleave", () => { owner.light(null); owner.restoreLight(); });
-    this.grid.addEventListener("focusin", (e) => {
-      const cell = find(e);
+    this.frame = div("rkx-frame", this.grid);
+    this.node = div(`rkx-panel rkx-${kind}`, this.title, div("rkx-scroll", this.frame));
+    const on = (event, act) => this.grid.addEventListener(event, (e) => act(e, e.target.closest(".rkx-cell")));
+    on("pointerover", (e, cell) => { if (cell) owner.light(cell); });
+    on("pointerleave", () => { owner.light(null); owner.restoreLight(); });
+    on("focusin", (e, cell) => {
       if (!cell) return;
       this.rove(cell);
-      owner.light(cell, kind);
+      owner.light(cell);
     });
-    this.grid.addEventListener("focusout", (e) => {
-      if (!this.grid.contains(e.relatedTarget) && owner.step === null) owner.light(null);
-    });
-    this.grid.addEventListener("click", (e) => find(e)?.focus());
-    this.grid.addEventListener("keydown", (e) => this.key(e));
+    on("focusout", (e) => { if (!this.grid.contains(e.relatedTarget) && owner.step === null) owner.light(null); });
+    on("click", (e, cell) => cell?.focus());
+    on("keydown", (e, cell) => this.key(e, cell));
   }
 
   rove(cell) {
@@ -923,150 +881,135 @@ class Panel {
     if (this.captioned === key) return;
     this.captioned = key;
     this.title.replaceChildren(h("b", {}, kind), ` ${tuple(shape)} ${dtype}`, note ? h("span", { class: "rkx-note" }, ` \u00B7 ${note}`) : "");
-    set(this.grid, "aria-label", `${this.kind} tensor`);
   }
 
   // Keep the nodes as long as the structure is the same.
-  layout(ranges, buttons) {
-    const { owner } = this;
-    const laid = ranges.filter((r) => r.laid);
-    const dims = laid.slice(-4).map((r) => r.n);
-    while (dims.length < 4) dims.unshift(1);
+  layout(ranges, reduced) {
+    const laid = ranges.filter((r) => r.laid).slice(-4);
+    const dims = [...Array(4 - laid.length).fill(1), ...laid.map((r) => r.n)];
     const [V, H, R, C] = dims;
-    const key = dims.join();
-    const focus = this.current && this.grid.contains(this.owner.root.getRootNode().activeElement) ? this.current.rk : null;
-    if (key !== this.structure) {
-      this.structure = key;
+    if (dims.join() !== this.structure) {
+      // What had the focus is to be found again once the cells are painted.
+      this.lost = this.grid.contains(this.owner.active) && this.current ? this.current.rk : null;
+      this.structure = dims.join();
       this.dims = dims;
       this.build(V, H, R, C);
-      this.lost = focus;  // what had the focus, to be found again once the cells are painted
     }
-    const inner = `calc(${C} * var(--cw))`;
-    const outerW = `calc(${H} * ${C} * var(--cw) + ${Math.max(0, H - 1)} * var(--gap))`;
-    const innerH = `calc(${R} * var(--ch))`;
-    const outerH = `calc(${V} * ${R} * var(--ch) + ${Math.max(0, V - 1)} * var(--gap))`;
-    const sizes = [outerH, outerW, innerH, inner];
-    const places = ["v2", "h2", "v1", "h1"];
+    // For each place of an axis, what one of its positions takes, and how many there are.
+    const places = [["v2", `${R} * var(--ch)`, V], ["h2", `${C} * var(--cw)`, H], ["v1", "var(--ch)", R], ["h1", "var(--cw)", C]];
     const wanted = new Set();
-    laid.slice(-4).forEach((r, i, all) => {
-      const slot = 4 - all.length + i;
-      wanted.add(r.axis);
-      this.bracket(r, places[slot], sizes[slot], buttons);
+    laid.forEach((r, i) => {
+      wanted.add(String(r.axis));
+      this.bracket(r, ...places[4 - laid.length + i], reduced.includes(r.axis));
     });
     for (const [axis, node] of Object.entries(this.brackets)) {
-      if (!wanted.has(Number(axis))) { node.remove(); delete this.brackets[axis]; }
+      if (!wanted.has(axis)) { node.remove(); delete this.brackets[axis]; }
     }
-    set(this.frame, "data-blocks", V * H > 1 ? "many" : "one");
   }
 
-  bracket(r, place, size, buttons) {
-    const { owner } = this;
+  bracket(r, place, unit, n, reduced) {
+    const { owner, buttons } = this;
     const { view } = owner;
-    const reduced = owner.real.includes(r.axis);
     let node = this.brackets[r.axis];
     if (!node) {
-      node = h(buttons ? "button" : "div", buttons
-        ? { type: "button", onclick: () => owner.toggleAxis(r.axis) } : {},
-        h("span", { class: "rkx-axis" }), h("span", { class: "rkx-line", "aria-hidden": "true" }));
+      node = h(buttons ? "button" : "div", buttons ? { type: "button", onclick: () => owner.toggleAxis(r.axis) } : {},
+        h("span", { class: "rkx-axis" }), h("span", { class: "rkx-line", "aria-hidden": "true" }), h("span", { class: "rkx-ruler", "aria-hidden": "true" }));
       this.brackets[r.axis] = node;
     }
     const total = view.shape[r.axis], name = view.names && view.names[r.axis];
-    const label = node.firstChild;
-    const cutText = r.n < total && !(reduced && !buttons) && owner.step === null ? `${r.n} of ` : "";
+    const [label, , ruler] = node.children;
     const gone = reduced && !buttons;
-    const key = [total, name, reduced, cutText, gone, owner.step === null].join("|");
+    const part = r.n < total && !gone && owner.step === null;
+    const first = r.n === 1 && total > 1 ? 0 : view.start[r.axis];
+    const key = [total, name, reduced, part, first, n].join("|");
     if (node.rkKey !== key) {
       node.rkKey = key;
-      const sizeNode = h(reduced && buttons ? "del" : "span", { class: "rkx-size" }, gone ? "(1)" : `(${cutText}${total.toLocaleString("en")}${cutText ? " \u2026" : ""})`);
-      label.replaceChildren(`axis ${r.axis} `, name ? h("bdi", { class: "rkx-name" }, name) : "", name ? " " : "", sizeNode,
-        reduced && buttons ? h("span", { class: "rkx-tag" }, "reduced") : "");
+      const strike = reduced && buttons;
+      label.replaceChildren(`axis ${r.axis} `, ...(name ? [h("bdi", { class: "rkx-name" }, name), " "] : []),
+        h(strike ? "del" : "span", { class: "rkx-size" }, gone ? "(1)" : `(${part ? `${r.n} of ` : ""}${total.toLocaleString("en")}${part ? " \u2026" : ""})`),
+        strike ? h("span", { class: "rkx-tag" }, "reduced") : "");
       const spoken = `axis ${r.axis}${name ? ` ${name}` : ""} (${total})`;
-      if (buttons) { set(node, "aria-label", spoken); set(node, "aria-pressed", String(reduced)); }
+      if (buttons) { set(node, "aria-label", spoken); press(node, reduced); }
       set(node, "title", buttons ? `${spoken}: ${reduced ? "reduced; click to keep" : "kept; click to reduce"}` : spoken);
+      ruler.replaceChildren(...(n > 400 ? [] : upTo(n).map((i) => h("i", {}, String(first + i)))));
     }
     set(node, "class", `rkx-bracket rkx-${place[0]} rkx-${place}${reduced ? " rkx-reduced" : ""}`);
-    node.style.setProperty("--span", size);
+    node.style.setProperty("--span", `calc(${n} * ${unit} + ${place[1] === "2" ? Math.max(0, n - 1) : 0} * var(--gap))`);
     // The order of the axes is the order of reading.
-    const before = Object.keys(this.brackets).map(Number).filter((a) => a > r.axis && this.brackets[a].parentNode).sort((a, b) => a - b)[0];
-    if (!node.parentNode) this.frame.insertBefore(node, before === undefined ? this.grid : this.brackets[before]);
+    const after = Object.keys(this.brackets).find((a) => Number(a) > r.axis && this.brackets[a].parentNode);
+    if (!node.parentNode) this.frame.insertBefore(node, after === undefined ? this.grid : this.brackets[after]);
   }
 
   build(V, H, R, C) {
-    const cell = proto();
+    const make = (n, f) => upTo(n).map(f);
+    const cell = h("div", { class: "rkx-cell", role: "gridcell", tabindex: -1 }, "");
     this.cells = [];
-    const blocks = [];
-    for (let v = 0; v < V; v++) {
-      for (let w = 0; w < H; w++) {
-        const rows = [];
-        for (let r = 0; r < R; r++) {
-          const row = h("div", { class: "rkx-row", role: "row", "aria-label": `row ${r}` });
-          for (let c = 0; c < C; c++) {
-            const node = cell.cloneNode(true);
-            node.rkPanel = this;
-            this.cells.push(node);
-            row.append(node);
-          }
-          rows.push(row);
-        }
-        blocks.push(h("div", { class: "rkx-block", role: "rowgroup" }, ...rows));
-      }
-    }
+    const blocks = make(V * H, () => h("div", { class: "rkx-block", role: "rowgroup" }, ...make(R, (r) =>
+      h("div", { class: "rkx-row", role: "row", "aria-label": `row ${r}` }, ...make(C, () => {
+        const node = cell.cloneNode(true);
+        node.rkPanel = this;
+        this.cells.push(node);
+        return node;
+      })))));
     this.grid.style.setProperty("--blocks", H);
     const empty = !this.cells.length;
     set(this.grid, "role", empty ? "img" : "grid");
-    set(this.grid, "aria-label", empty ? `${this.kind} tensor without elements` : `${this.kind} tensor`);
-    this.grid.replaceChildren(...(empty ? [h("div", { class: "rkx-empty" }, "no elements")] : blocks));
+    set(this.grid, "aria-label", `${this.kind} tensor${empty ? " without elements" : ""}`);
+    this.grid.replaceChildren(...(empty ? [div("rkx-empty", "no elements")] : blocks));
     this.current = null;
-    if (this.cells.length) this.rove(this.cells[0]);
+    if (!empty) this.rove(this.cells[0]);
   }
 
+  // The cell that stands for the one which had the focus before the cells were made anew.
   refocus() {
-    const { lost } = this;
+    const { lost, cells } = this;
     this.lost = null;
-    if (!lost || !this.cells.length) return;
-    const same = this.cells.find((c) => c.rk.label === lost.label || c.rk.where.join() === lost.where.join());
-    const cell = same || this.cells[Math.min(lost.k, this.cells.length - 1)];
+    if (!lost || !cells.length) return null;
+    const at = lost.where.join();
+    const cell = cells.find((c) => c.rk.where.join() === at) || cells[Math.min(lost.k, cells.length - 1)];
     this.rove(cell);
-    this.owner.refocusing = cell;
+    return cell;
   }
 
-  paint(cell, now) {
-    const old = cell.rk;
+  paint(k, now) {
+    const cell = this.cells[k];
+    const old = cell.rk || {};
     cell.rk = now;
-    if (!old || old.text !== now.text) {
-      cell.lastChild.textContent = now.text;
-      const odd = now.text === "NaN" ? "nan" : /^-?inf$/.test(now.text) ? "inf" : now.text === "-0.0" ? "zero" : "";
-      if (odd || cell.dataset.odd) cell.dataset.odd = odd;
+    const { text, mark } = now;
+    const { most } = this.owner;
+    now.drawn = text.length > most ? `${text.slice(0, most - 1)}\u2026` : text;
+    if (old.drawn !== now.drawn) {
+      cell.firstChild.data = now.drawn;
+      set(cell, "data-odd", { NaN: "nan", inf: "inf", "-inf": "inf", "-0.0": "zero" }[text]);
     }
-    if (!old || old.mark !== now.mark) cell.firstChild.textContent = now.mark;
-    if (!old || old.hue !== now.hue) cell.className = `rkx-cell rkx-g${now.hue}`;
-    const label = `[${now.where}] ${now.text}`;
-    if (!old || old.label !== label) cell.setAttribute("aria-label", `index (${now.where.join(", ")}) value ${now.text || "not yet"}`);
-    now.label = label;
+    if (old.mark !== mark) set(cell, "data-mark", mark || null);
+    if (old.hue !== now.hue || old.win !== now.win) cell.className = `rkx-cell rkx-g${now.hue}${now.win ? " rkx-win" : ""}`;
+    if (old.text !== text || old.where.join() !== now.where.join()) {
+      cell.setAttribute("aria-label", `index (${now.where.join(", ")}) value ${text || "not yet"}`);
+    }
   }
 
-  key(e) {
-    const cell = e.target.closest(".rkx-cell");
+  key(e, cell) {
     if (!cell || e.altKey || e.metaKey) return;
-    const k = this.cells.indexOf(cell);
+    const { cells } = this;
+    const k = cells.indexOf(cell);
     const [, H, R, C] = this.dims;
-    let c = k % C, r = Math.floor(k / C) % R, b = Math.floor(k / C / R);
-    const total = this.cells.length / (R * C);
-    const at = (b2, r2, c2) => this.cells[(b2 * R + r2) * C + c2];
-    let to;
-    switch (e.key) {
-      case "ArrowRight": to = c + 1 < C ? at(b, r, c + 1) : (b + 1) % H ? at(b + 1, r, 0) : null; break;
-      case "ArrowLeft": to = c > 0 ? at(b, r, c - 1) : b % H ? at(b - 1, r, C - 1) : null; break;
-      case "ArrowDown": to = r + 1 < R ? at(b, r + 1, c) : b + H < total ? at(b + H, 0, c) : null; break;
-      case "ArrowUp": to = r > 0 ? at(b, r - 1, c) : b - H >= 0 ? at(b - H, R - 1, c) : null; break;
-      case "Home": to = e.ctrlKey ? this.cells[0] : at(b, r, 0); break;
-      case "End": to = e.ctrlKey ? this.cells.at(-1) : at(b, r, C - 1); break;
-      case "PageDown": to = b + 1 < total ? at(b + 1, r, c) : null; break;
-      case "PageUp": to = b > 0 ? at(b - 1, r, c) : null; break;
-      default: return;
-    }
+    const c = k % C, r = Math.floor(k / C) % R, b = Math.floor(k / C / R);
+    const total = cells.length / (R * C);
+    const at = (b2, r2, c2) => cells[(b2 * R + r2) * C + c2];
+    const moves = {
+      ArrowRight: () => (c + 1 < C ? at(b, r, c + 1) : (b + 1) % H ? at(b + 1, r, 0) : null),
+      ArrowLeft: () => (c > 0 ? at(b, r, c - 1) : b % H ? at(b - 1, r, C - 1) : null),
+      ArrowDown: () => (r + 1 < R ? at(b, r + 1, c) : b + H < total ? at(b + H, 0, c) : null),
+      ArrowUp: () => (r > 0 ? at(b, r - 1, c) : b - H >= 0 ? at(b - H, R - 1, c) : null),
+      Home: () => (e.ctrlKey ? cells[0] : at(b, r, 0)),
+      End: () => (e.ctrlKey ? cells.at(-1) : at(b, r, C - 1)),
+      PageDown: () => (b + 1 < total ? at(b + 1, r, c) : null),
+      PageUp: () => (b > 0 ? at(b - 1, r, c) : null),
+    };
+    if (!moves[e.key]) return;
     e.preventDefault();
-    to?.focus();
+    moves[e.key]()?.focus();
   }
 }
 
