@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -445,7 +446,9 @@ def bench(results: Any, *, baseline: str = "numpy", ax: Axes | None = None) -> A
     Returns
     -------
     matplotlib.axes.Axes
-        With a logarithmic axis: to the right of 1 is faster.
+        With a logarithmic axis: to the right of 1 is faster. Operators and element types
+        of one case share a row: a mark is their median, and a line the span of ours.
+        Times of answers that differ are left out.
 
     Raises
     ------
@@ -460,28 +463,35 @@ def bench(results: Any, *, baseline: str = "numpy", ax: Axes | None = None) -> A
     >>> plot.bench(rows).get_xlabel()
     'times as fast as numpy'
     """
-    rows = list(_rows(results))
-    shown = [row for row in rows if row[1].get(baseline)]
-    names = list(dict.fromkeys(n for _, times in shown for n in times if n != baseline))
-    if not shown or not names:
+    ratios: dict[str, dict[str, list[float]]] = {}
+    for case, times in _rows(results):
+        base = times.pop(baseline, None)
+        if base and times:
+            row = ratios.setdefault(case, {})
+            for name, seconds in times.items():
+                row.setdefault(name, []).append(base / seconds)
+    if not ratios:
         raise ArgumentError(
             f"bench: no case holds times of {baseline!r} and of another library; "
             "give rows such as {'case': 'max', 'numpy': 2e-3, 'reducekit': 1e-3}"
         )
+    names = list(dict.fromkeys(name for row in ratios.values() for name in row))
     names.sort(key=lambda name: name != "reducekit")
-    ax = _new_axes(ax, (8, 0.42 * len(shown) + 1.3))
+    ax = _new_axes(ax, (8, 0.26 * len(ratios) + 1.6))
     marks = "os^Dv<>P"
     for place, name in enumerate(names):
-        points = [
-            (times[baseline] / times[name], y)
-            for y, (_, times) in enumerate(shown)
-            if times.get(name)
-        ]
+        points = [(row[name], y) for y, row in enumerate(ratios.values()) if name in row]
+        color = (BLUE, *HUES[1:])[place % len(HUES)]
+        ours = name == "reducekit"
+        if ours and any(len(found) > 1 for found, _ in points):
+            ax.hlines(
+                [y for _, y in points], [min(found) for found, _ in points],
+                [max(found) for found, _ in points], color=color, linewidth=1.6, zorder=2.5,
+            )  # fmt: skip
         ax.plot(
-            [x for x, _ in points], [y for _, y in points], marks[place % len(marks)],
-            color=(BLUE, *HUES[1:])[place % len(HUES)], markeredgecolor=INK, markeredgewidth=0.5,
-            markersize=8 if name == "reducekit" else 6, label=name, linestyle="",
-            zorder=3 if name == "reducekit" else 2,
+            [statistics.median(found) for found, _ in points], [y for _, y in points],
+            marks[place % len(marks)], color=color, markeredgecolor=INK, markeredgewidth=0.5,
+            markersize=8 if ours else 6, label=name, linestyle="", zorder=3 if ours else 2,
         )  # fmt: skip
     ax.axvline(1, color=INK, linewidth=1)
     ax.set_xscale("log")
@@ -489,20 +499,26 @@ def bench(results: Any, *, baseline: str = "numpy", ax: Axes | None = None) -> A
 
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_yticks(range(len(shown)), [_show.visible(name, 60) for name, _ in shown], fontsize=8.5)
-    ax.set_ylim(len(shown) - 0.5, -0.5)
+    ax.set_yticks(range(len(ratios)), [_show.visible(case, 60) for case in ratios], fontsize=8.5)
+    ax.set_ylim(len(ratios) - 0.5, -0.5)
     ax.grid(axis="both", color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
+    ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_xlabel(f"times as fast as {baseline}")
-    ax.legend(loc="best", fontsize=8.5)
+    note = "\nmark: median over operators and types; line: least to most of reducekit"
+    ax.set_xlabel(f"times as fast as {baseline}{note if ax.collections else ''}")
+    # Above the rows, where it hides no mark.
+    ax.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=min(len(names), 6), fontsize=8.5,
+        frameon=False, handletextpad=0.2, columnspacing=1.2, borderaxespad=0.2,
+    )  # fmt: skip
     return ax
 
 
 def _rows(results: Any) -> Iterable[tuple[str, dict[str, float]]]:
     """The cases with their seconds, in any of the forms that a benchmark writes."""
     if isinstance(results, Mapping):
-        for key in ("results", "cases", "rows"):
+        for key in ("cells", "results", "cases", "rows"):
             if key in results:
                 results = results[key]
                 break
@@ -511,9 +527,11 @@ def _rows(results: Any) -> Iterable[tuple[str, dict[str, float]]]:
     for row in results:
         name = str(row.get("case") or row.get("name"))
         times = row.get("times") or row.get("seconds") or row
+        answers = row.get("answers") or {}
         seconds = {
             str(peer): float(value)
             for peer, value in times.items()
             if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+            if answers.get(peer) != "differs"
         }
         yield name, seconds

@@ -140,3 +140,29 @@ def test_bench_draws_how_many_times_faster():
     found = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
     assert found["reducekit"] == [2.0, 3.0]
     assert found["torch"] == [0.5]
+
+
+def test_bench_draws_a_file_that_the_benchmark_wrote(tmp_path):
+    import json
+
+    from reducekit import bench
+
+    path = tmp_path / "bench.json"
+    path.write_text(bench.to_json(bench.run(quick=True, only=["int* 2x3x2"], peers=["numpy"])))
+    ax = plot.bench(json.loads(path.read_text()))
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["2x3x2 over 0,1"]
+    (span,) = ax.collections[0].get_segments()
+    (middle,) = next(line for line in ax.lines if line.get_label() == "reducekit").get_xdata()
+    assert span[0][0] <= middle <= span[1][0]
+
+
+def test_bench_takes_the_median_and_leaves_out_answers_that_differ():
+    cells = [
+        {"case": "a", "seconds": {"numpy": 1.0, "reducekit": r, "torch": 0.1},
+         "answers": {"reducekit": "same", "torch": "differs"}}
+        for r in (0.5, 0.25, 0.125)
+    ]  # fmt: skip
+    ax = plot.bench({"format": "reducekit bench 1", "cells": cells})
+    found = {line.get_label(): list(line.get_xdata()) for line in ax.lines}
+    assert found["reducekit"] == [4.0]
+    assert "torch" not in found
