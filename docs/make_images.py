@@ -3,15 +3,14 @@
 The screenshots need Chromium and playwright (the `browser` extra).
 """
 
+import sys
 from pathlib import Path
-from shutil import which
 
 import matplotlib as mpl
 import numpy as np
 
 import reducekit as rk
 from reducekit import plot
-from reducekit.widgets import AxisExplorer
 
 FOLDER = Path(__file__).parent / "images"
 VALUES = np.array([[[1, 7], [3, 10], [6, 2]], [[9, 5], [4, 10], [0, 8]]], np.int32)
@@ -36,44 +35,23 @@ def main():
 def save(ax, name):
     """Write a figure."""
     metadata = {"Date": None} if name.endswith("svg") else {}
-    ax.figure.savefig(FOLDER / name, dpi=140, metadata=metadata, facecolor="white")
+    ax.figure.savefig(
+        FOLDER / name, dpi=160, metadata=metadata, facecolor="white",
+        bbox_inches="tight", pad_inches=0.15,
+    )  # fmt: skip
 
 
 def screenshots():
-    """Write the main states of the explorer, as a browser shows them."""
-    from playwright.sync_api import sync_playwright
+    """Write six of the explorer's main states, which the tests compare, as a browser shows them."""
+    sys.path.insert(0, str(FOLDER.parents[1] / "tests"))
+    import looks
+    from browser import chromium
 
-    odd = np.float32([[np.nan, 1, np.inf], [-0.0, 0.0, -1.5]])
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=which("chromium"),
-            args=["--no-sandbox", "--disable-gpu", "--force-color-profile=srgb"],
-        )
-
-        def shoot(name, widget, act=None, **options):
-            page = browser.new_page(viewport={"width": 960, "height": 700}, **options)
-            page.set_content(widget.to_html(page=True))
-            page.wait_for_selector(".rkx")
-            if act is not None:
-                act(page)
-            page.wait_for_timeout(200)
+    with chromium() as browser:
+        for name in ("max", "sum", "forbidden", "step", "atb", "odd"):
+            page = looks.open_state(browser, name)
             page.locator(".rkx").screenshot(path=FOLDER / f"explorer-{name}.png")
             page.close()
-
-        def point(page):
-            page.locator(".rkx-output .rkx-cell").nth(1).focus()
-
-        def three_steps(page):
-            for _ in range(3):
-                page.get_by_role("button", name="Step", exact=True).click()
-
-        shoot("max", AxisExplorer(THREE, axes=[0, 1]), point)
-        shoot("sum", AxisExplorer(FOUR, "sum", ["channel", "column"], False), point)
-        shoot("forbidden", AxisExplorer(VALUES > 5, axes=[0], opset=18))
-        shoot("step", AxisExplorer(THREE, axes=[0, 2]), three_steps, reduced_motion="reduce")
-        shoot("atb", AxisExplorer(THREE, axes=[0, 1], api="atb"))
-        shoot("odd", AxisExplorer(odd, "min", [1]), point, color_scheme="dark")
-        browser.close()
 
 
 if __name__ == "__main__":

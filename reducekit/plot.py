@@ -48,6 +48,22 @@ def _new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 
+def to_tensor(who: str, given: Any, dims: Any = None) -> Tensor:
+    """The data as a Tensor, with the names that a frame of pandas or an array of xarray has.
+
+    >>> to_tensor("collapse", [[1, 2]], ("row", "column")).dims
+    ('row', 'column')
+    """
+    source = type(given).__module__.partition(".")[0]
+    if source == "xarray":
+        given = Tensor.from_xarray(given)
+    elif source == "pandas":
+        given = Tensor.from_frame(given)
+    elif not isinstance(given, Tensor):
+        given = as_array(who, given)
+    return Tensor(given, dims)
+
+
 class _Grid:
     """A grid of grids: columns, rows, blocks beside each other, blocks below each other."""
 
@@ -89,7 +105,7 @@ def collapse(
 
     Parameters
     ----------
-    tensor : array_like or Tensor
+    tensor : array_like, Tensor, pandas or xarray object
         Of rank 0 to 4. Of a large axis the first elements are drawn; the results
         are those of the whole tensor.
     op : str, default "max"
@@ -123,7 +139,7 @@ def collapse(
     >>> drawn.get_title(loc="left").splitlines()[0]
     'reduce_sum over axis 1: (2, 3) becomes (2, 1)'
     """
-    given = Tensor(tensor if isinstance(tensor, Tensor) else as_array("collapse", tensor), dims)
+    given = to_tensor("collapse", tensor, dims)
     opset = given.opset if opset is None else opset
     if given.ndim > 4:
         raise ArgumentError(
@@ -198,12 +214,14 @@ def collapse(
     tip = x_out - out_margin - 0.4
     style.arrow(tip - 1.9, tip, middle, row.short)
 
-    words = ", ".join(_axis_name(e, a) for a in e.reduced_axes) or "no axis"
+    words = ", ".join(_axis_words(e, a) for a in e.reduced_axes)
     many = "axes" if len(e.reduced_axes) > 1 else "axis"
     over = f"over {many} {words}" if e.reduced_axes else "over no axis"
     first = f"{row.function} {over}: {e.in_shape} becomes {e.out_shape}"
     cut = math.prod(counts) < data.size
     note = f"{e.version} at opset {e.opset}, {e.dtype}"
+    if winners:
+        note += "; what wins is framed"
     if cut:
         note += f"; {math.prod(counts)} of {data.size:,} cells are drawn"
     ax.set_title(
@@ -277,6 +295,11 @@ def _hue(index: Sequence[int]) -> int:
 def _axis_name(e: Explanation, axis: int) -> str:
     name = e.in_dims[axis] if e.in_dims else None
     return f"{axis} {_show.visible(name, 16)}" if name else str(axis)
+
+
+def _axis_words(e: Explanation, axis: int) -> str:
+    name = e.in_dims[axis] if e.in_dims else None
+    return f"{axis} ({_show.visible(name, 16)})" if name else str(axis)
 
 
 def _labels(e: Explanation, counts: Sequence[int]) -> tuple[dict[int, str], dict[int, str]]:

@@ -54,7 +54,7 @@ def test_the_figure_says_what_the_library_says():
     t = rk.Tensor(data, dims=("image", "row", "column"), opset=13)
     ax = plot.collapse(t, "max", ["image", "row"])
     title = ax.get_title(loc="left")
-    assert title.startswith("reduce_max over axes 0 image, 1 row: (2, 2, 2) becomes (1, 1, 2)")
+    assert title.startswith("reduce_max over axes 0 (image), 1 (row): (2, 2, 2) becomes (1, 1, 2)")
     assert "ReduceMax-13 at opset 13, float32" in title
     assert "axis 1 row (2) reduced" in words(ax)
     for value in ("9.0", "10.0"):

@@ -147,6 +147,23 @@ def test_names_opset_and_type_come_from_the_tensor():
         assert AxisExplorer((2,)).opset == 11
 
 
+def test_names_come_from_xarray_and_pandas_and_lazy_data_is_computed():
+    xr = pytest.importorskip("xarray")
+    pd = pytest.importorskip("pandas")
+    da = pytest.importorskip("dask.array")
+    data = np.arange(6.0).reshape(2, 3)
+    w = AxisExplorer(xr.DataArray(data, dims=("time", "place")), axes="time")
+    assert (w.axes, w.names) == ([0], ("time", "place"))
+    frame = pd.DataFrame(data, columns=list("abc"))
+    w = AxisExplorer(frame, "sum", axes=[0])
+    assert w.result.tolist() == [[3, 5, 7]]
+    assert w.names == rk.Tensor.from_frame(frame).dims
+    assert AxisExplorer(frame["b"], axes=[0]).result.tolist() == [4]
+    w = AxisExplorer(rk.Tensor(da.from_array(data, chunks=2), dims=("y", "x")), axes="x")
+    assert w.result.tolist() == [[2], [5]]
+    assert AxisExplorer(da.from_array(data, chunks=2), axes=[1]).result.tolist() == [[2], [5]]
+
+
 @pytest.mark.parametrize(
     ("call", "error"),
     [
@@ -275,6 +292,21 @@ def test_the_mime_bundle_has_a_picture_and_text():
     ET.fromstring(data["image/svg+xml"])
     assert "<script" not in data["image/svg+xml"]
     assert data["text/html"].isascii()
+
+
+def test_what_a_notebook_saves_can_be_shown_where_nothing_runs(monkeypatch):
+    from IPython import display
+
+    published = []
+    monkeypatch.setattr(display, "publish_display_data", lambda data, *_: published.append(data))
+    AxisExplorer((2, 3), axes=[0])._ipython_display_()
+    saved = published[-1]
+    assert set(saved) == {"text/plain", "image/svg+xml", "text/html"}
+    # Hosts that drop scripts, styles and pictures keep the text.
+    plain = re.sub(r"<(script|style).*?</\1>|<[^>]*>", "", saved["text/html"], flags=re.DOTALL)
+    for text in (plain, saved["text/plain"]):
+        assert "max of (2, 3) over axes 0 at opset" in text
+        assert "output [0, 1]: max of {" in text
 
 
 def test_a_saved_output_stays_small():

@@ -269,6 +269,22 @@ def test_a_forbidden_choice_shows_the_librarys_words_and_the_way_out(show):
     assert "bool arrives" in page.locator(".rkx-changes").inner_text()
 
 
+def test_what_no_opset_allows_has_no_result_and_no_way_out(show):
+    data = np.array([[True, False]])
+    page = show(AxisExplorer(data, "sum", axes=[1]))
+    with pytest.raises(rk.DTypeError) as refused:
+        rk.reduce_sum(data, [1])
+    assert str(refused.value) in page.get_by_role("alert").inner_text()
+    assert page.get_by_role("button", name="Go to opset").count() == 0
+    assert page.locator(".rkx-no").all_inner_texts() == ["1", "11", "13"]
+    assert page.locator(".rkx-stage").get_attribute("data-note") == (
+        "what would collapse, if an opset allowed it:"
+    )
+    page.locator(".rkx-output .rkx-cell").hover()
+    page.get_by_text("Output [0, 0] = no result").wait_for()
+    assert page.locator(".rkx-code").inner_text() == "no call does this"
+
+
 def test_negative_axes_are_refused_below_opset_11(show):
     page = show(AxisExplorer(NAMED, axes=[0], opset=10))
     page.get_by_label("count axes from the end").check()
@@ -287,6 +303,14 @@ def test_the_atb_view(show):
     axis(page, 1).click()
     assert "axis is empty" in page.get_by_role("alert").inner_text()
     assert "broken: axis is not empty" in page.locator(".rkx-atb").inner_text()
+    axis(page, 1).click()
+    assert page.locator(".rkx-bad").count() == 0
+    page.get_by_label("count axes from the end").check()
+    with pytest.raises(rk.AxesError) as refused:
+        rk.atb.ReduceOperation(rk.atb.ReduceParam(rk.atb.ReduceType.REDUCE_MAX, [-2]))
+    assert str(refused.value) in page.get_by_role("alert").inner_text()
+    assert "broken: each axis is 0 or more" in page.locator(".rkx-bad").inner_text()
+    assert "REDUCE_UNDEFINED (0) is refused" in page.locator(".rkx-atb").inner_text()
 
 
 def test_stepping_collapses_one_axis_after_another(show):
@@ -375,6 +399,13 @@ def test_states_are_told_apart_without_colour(show):
     line = "n => getComputedStyle(n.querySelector('.rkx-line')).borderTopStyle"
     assert kept.evaluate(line) != reduced.evaluate(line)
     assert "reduced" in reduced.inner_text()
+    refused = show(AxisExplorer(np.array([[True]]), axes=[1], opset=18), forced_colors="active")
+    border = "n => getComputedStyle(n).borderTopStyle"
+    assert refused.locator(".rkx-stage").evaluate(border) == "dashed"
+    assert page.locator(".rkx-stage").evaluate(border) == "none"
+    struck = "n => getComputedStyle(n).textDecorationLine"
+    ticks = {n: refused.locator(".rkx-tick").nth(n).evaluate(struck) for n in (4, 5)}
+    assert ticks == {4: "line-through", 5: "none"}
 
 
 def test_labels_do_not_overlap_cells_or_each_other(show):

@@ -12,12 +12,11 @@ import traitlets
 from numpy.typing import NDArray
 
 from .. import _engine, _rules, atb, schema
-from .._inputs import as_array
 from .._names import to_positions
 from ..dtypes import by_name, element_type
 from ..errors import ArgumentError, AxesError
 from ..explain import explain
-from ..tensor import Tensor
+from ..plot import to_tensor
 from . import fallback, state
 
 __all__ = ["AxisExplorer"]
@@ -31,7 +30,7 @@ class AxisExplorer(anywidget.AnyWidget):
 
     Parameters
     ----------
-    tensor_or_shape : array_like, Tensor, or tuple of int
+    tensor_or_shape : array_like, Tensor, pandas or xarray object, or tuple of int
         The data; or, as a tuple of ints, a shape, which is given example values.
     op : str, default "max"
         ``"max"``, ``"min"`` or ``"sum"``, under any name of the operator.
@@ -46,7 +45,7 @@ class AxisExplorer(anywidget.AnyWidget):
     dtype : dtype_like, optional
         The type to which the data is cast; its own if omitted (float32 for a shape).
     dims : sequence of (str or None), optional
-        The names of the axes; those of a Tensor if omitted.
+        The names of the axes; those that the data has if omitted.
     api : str, default "onnx"
         ``"onnx"``, or ``"atb"`` for Ascend ATB's ReduceOperation.
     strict : bool, default True
@@ -124,7 +123,7 @@ class AxisExplorer(anywidget.AnyWidget):
         **options: Any,
     ) -> None:
         row = schema.operator(op)
-        tensor = Tensor(_data(tensor_or_shape, dtype), dims)
+        tensor = to_tensor("AxisExplorer", _data(tensor_or_shape, dtype), dims)
         opset = tensor.opset if opset is None else schema.check_opset("AxisExplorer", opset)
         self._original = tensor.numpy()
         self._names = tensor.dims
@@ -339,7 +338,7 @@ def _data(given: Any, dtype: Any) -> Any:
     if isinstance(given, tuple) and all(_is_size(size) for size in given):
         shape = explain("max", given, dtype="float32", opset=schema.NEWEST_OPSET).in_shape
         return state.example(shape, "float32" if dtype is None else _type_name(dtype))
-    return given if isinstance(given, Tensor) else as_array("AxisExplorer", given)
+    return given
 
 
 def _is_size(size: Any) -> bool:

@@ -3,16 +3,6 @@
 
 export const product = (ns) => ns.reduce((a, b) => a * b, 1);
 
-// The index of the k-th element in C order.
-export function unravel(k, shape) {
-  const index = new Array(shape.length);
-  for (let i = shape.length - 1; i >= 0; i--) {
-    index[i] = k % shape[i];
-    k = Math.floor(k / shape[i]);
-  }
-  return index;
-}
-
 export const ravel = (index, shape) => index.reduce((k, x, i) => k * shape[i] + x, 0);
 
 // The reduced axes, in order; null where noop_with_empty_axes makes the call the identity.
@@ -32,18 +22,20 @@ export function outShape(shape, reduced, keepdims) {
 
 // For each cell of a block in C order, the cell of the output that it goes to.
 export function groups(shape, reduced) {
-  const out = shape.map((n, i) => (reduced.includes(i) ? 1 : n));
-  const found = new Array(product(shape));
-  for (let k = 0; k < found.length; k++) {
-    const index = unravel(k, shape);
-    found[k] = ravel(index.map((x, i) => (out[i] === 1 ? 0 : x)), out);
+  let found = new Array(product(shape)).fill(0), size = 1, step = 1;
+  for (let i = shape.length - 1; i >= 0; i--) {
+    if (!reduced.includes(i)) {
+      for (let k = 0; k < found.length; k++) found[k] += step * (Math.floor(k / size) % shape[i]);
+      step *= shape[i];
+    }
+    size *= shape[i];
   }
   return found;
 }
 
 // Neighbours along every axis and both diagonals differ.
-export function hue(index) {
-  return index.reduce((sum, x, i) => sum + x * (index.length - i), 0) % 6;
+export function hue(index, reduced = []) {
+  return index.reduce((sum, x, i) => (reduced.includes(i) ? sum : sum + x * (index.length - i)), 0) % 6;
 }
 
 export const versionAt = (op, opset) => op.versions.filter((v) => v.since <= opset).at(-1);
@@ -102,7 +94,6 @@ export function number(text, kind) {
   return text === "inf" ? Infinity : text === "-inf" ? -Infinity : Number(text);
 }
 
-const SCALE = 1074n;
 function scaled(x) {  // a double as a whole number of 2^-1074
   const bytes = new DataView(new ArrayBuffer(8));
   bytes.setFloat64(0, x);
@@ -114,20 +105,11 @@ function scaled(x) {  // a double as a whole number of 2^-1074
 }
 
 function unscaled(n) {  // to about 17 digits: only for showing
-  const negative = n < 0n;
-  let size = negative ? -n : n, shift = -SCALE;
-  const length = size.toString(2).length;
-  if (length > 64) {
-    size >>= BigInt(length - 64);
-    shift += BigInt(length - 64);
-  }
-  let x = Number(size);
-  for (let s = Number(shift); s !== 0;) {
-    const step = Math.max(-1000, Math.min(1000, s));
-    x *= 2 ** step;
-    s -= step;
-  }
-  return negative ? -x : x;
+  const size = n < 0n ? -n : n;
+  const cut = Math.max(0, size.toString(2).length - 64);
+  const shift = cut - 1074, half = shift >> 1;
+  const x = Number(size >> BigInt(cut)) * 2 ** half * 2 ** (shift - half);
+  return n < 0n ? -x : x;
 }
 
 // The exact partial sums as text; integers wrap in their type.
@@ -153,8 +135,7 @@ export function runningTotals(values, kind, bits) {
 
 // Which of a group's values win a maximum or minimum: all ties, and NaN before all.
 export function winners(values, op) {
-  const nan = values.map((v) => v !== v);
-  if (nan.includes(true)) return nan;
+  if (values.some((v) => v !== v)) return values.map((v) => v !== v);
   const above = (a, b) => a > b || (a === 0 && b === 0 && Object.is(b, -0) && !Object.is(a, -0));
   const better = (a, b) => (op === "max" ? above(a, b) : above(b, a));
   let best = values[0];
@@ -166,7 +147,6 @@ const TRAITS = {
   op: "op", axes: "axes", keepdims: "keepdims", noop: "noop_with_empty_axes", opset: "opset",
   dtype: "dtype", strict: "strict", api: "api", layout: "layout_axes", corner: "corner",
 };
-const READ = ["_view", "_answer", "error"];
 const API_NAMES = { reducekit: "reducekit", numpy: "NumPy", torch: "PyTorch", onnx: "ONNX", atb: "ATB" };
 const LIT = "rkx-lit", AT = "rkx-at";
 let serial = 0;
@@ -241,7 +221,7 @@ class Explorer {
 
   listen() {
     const changed = () => this.queue();
-    for (const name of [...Object.values(TRAITS), ...READ]) {
+    for (const name of [...Object.values(TRAITS), "_view", "_answer", "error"]) {
       const event = `change:${name}`;
       this.model.on(event, changed);
       this.cleanup.push(() => this.model.off(event, changed));
@@ -327,7 +307,8 @@ class Explorer {
 
   toggleAxis(axis) {
     const { choice, ndim } = this;
-    const reduced = reducedOf(choice, ndim) || [];
+    // No axes are none for ATB, which refuses that, and all of them for ONNX.
+    const reduced = (choice.axes.length || choice.api !== "atb") && reducedOf(choice, ndim) || [];
     const kept = reduced.includes(axis) ? reduced.filter((a) => a !== axis) : [...reduced, axis];
     const axes = kept.map((a) => this.signed(a)).sort((a, b) => a - b);
     // The last axis that is kept again: an empty list would mean all of them.
@@ -351,7 +332,7 @@ class Explorer {
     this.refused = !!error;
     if (!error) this.valid = choice;
     // Where nothing was valid before, the picture is that of the opset that will allow it.
-    else if (!this.valid) this.note = "where it is allowed:";
+    else if (!this.valid) this.note = view.ops[choice.op].never ? "what would collapse, if an opset allowed it:" : "where it is allowed:";
     if (!error) this.note = "the last valid picture:";
     this.valid ||= { ...choice, noop: false, opset: firstAllowed(choice, view) || choice.opset };
     const shown = this.valid;
@@ -429,7 +410,7 @@ class Explorer {
     ];
     this.atbBox.replaceChildren(
       div("", h("b", {}, "reduceType "), `${op.atb} (${op.atb_number})  `, h("b", {}, "axis "), `[${axes.join(", ")}]`),
-      h("code", {}, `{"reduceType": ${op.atb_number}, "axis": [${axes.join(", ")}]}`),
+      h("code", {}, atbJson(op, axes)),
       h("ul", {}, ...rules.map(([text, holds]) => h("li", { class: holds ? "rkx-ok" : "rkx-bad" }, `${holds ? "holds" : "broken"}: ${text}`))));
   }
 
@@ -518,23 +499,23 @@ class Explorer {
     // Long values have room where there are few columns.
     const columns = inRanges.filter((r) => r.laid).at(-1)?.n || 1;
     this.most = Math.min(widest, Math.max(11, Math.floor(64 / columns)));
-    this.root.style.setProperty("--n", this.most);
+    if (this.wide !== this.most) this.root.style.setProperty("--n", this.wide = this.most);
     this.input.layout(inRanges, this.real);
     this.output.layout(drop ? outRanges.filter((r) => !now.includes(r.axis)) : outRanges, now);
     // Cells of the two grids by the output cell that they belong to.
     const goesTo = groups(inCount, now);
     const order = new Map(), members = new Map(), outAt = new Map();
-    each(outRanges, (index) => {
+    const outputs = indices(outRanges).map((index, k) => {
       const g = ravel(index, outCount);
-      outAt.set(g, this.output.cells[order.size]);
-      order.set(g, order.size);
+      outAt.set(g, this.output.cells[k]);
+      order.set(g, k);
       members.set(g, []);
+      return [g, index];
     });
-    const inputs = [];
-    each(inRanges, (index) => {
+    const inputs = indices(inRanges).map((index, i) => {
       const k = ravel(index, inCount);
-      members.get(goesTo[k]).push(inputs.length);
-      inputs.push([k, index]);
+      members.get(goesTo[k]).push(i);
+      return [k, index];
     });
     const stars = new Set();
     this.ties = 0;
@@ -547,19 +528,20 @@ class Explorer {
         if (best.length > 1) this.ties++;
       }
     }
-    const place = (index, axes, gone) => index.flatMap((x, i) => (axes.includes(i) ? gone : [x + view.start[i]]));
-    each(outRanges, (index) => {
-      const g = ravel(index, outCount), k = order.get(g);
+    // What the index of a cell leaves out, and where a block begins.
+    this.output.placed(now, drop ? [] : [0], view.start);
+    this.input.placed(left, [0], view.start);
+    outputs.forEach(([g, index], k) => {
       this.output.paint(k, {
         text: k >= done ? "" : results ? results[g] : "\u2026", hue: hue(index), mark: mark ? letter(k) : "",
-        group: g, k, win: false, where: place(index, now, drop ? [] : [0]),
+        group: g, k, win: false, index,
       });
     });
     inputs.forEach(([k, index], i) => {
       const group = goesTo[k];
       this.input.paint(i, {
-        text: texts ? texts[k] : "\u2026", hue: hue(index.map((x, a) => (now.includes(a) ? 0 : x))),
-        mark: mark ? letter(order.get(group)) : "", group, k, win: stars.has(i), where: place(index, left, [0]),
+        text: texts ? texts[k] : "\u2026", hue: hue(index, now), mark: mark ? letter(order.get(group)) : "",
+        group, k, win: stars.has(i), index,
       });
     });
     for (const [g, those] of members) members.set(g, those.map((i) => this.input.cells[i]));
@@ -618,6 +600,10 @@ class Explorer {
     if (cell) this.timer = setTimeout(() => say(this.status, this.words(cell)), this.calm.matches ? 0 : 60);
   }
 
+  get unknown() {
+    return this.view.ops[this.shown.op].never ? "no result" : this.alone ? "unknown without Python" : "not known yet";
+  }
+
   // In a tensor of which only a part is drawn, the winner may be elsewhere.
   decides(group, text) {
     if (this.view.complete && this.ranges().every((r) => r.laid)) return true;
@@ -629,12 +615,13 @@ class Explorer {
     const g = cell.rk.group;
     const members = this.members.get(g);
     const out = this.outAt.get(g);
-    const result = this.results_ ? this.results_[g] : "unknown without Python";
-    const where = (c) => `[${c.rk.where.join(", ")}]`;
+    const result = this.results_ ? this.results_[g] : this.unknown;
+    const where = (c) => `[${c.rkPanel.where(c.rk).join(", ")}]`;
     const gone = phase ? phase.axes : real;
     const all = product(gone.map((i) => view.shape[i]));
-    const hidden = all > members.length ? `, of which ${members.length} shown` : "";
-    if (cell.rkPanel === this.input) {
+    const inside = cell.rkPanel === this.input;
+    const hidden = all > members.length ? `, of which ${members.length - inside} shown` : "";
+    if (inside) {
       const others = all - 1;
       return `Input ${where(cell)} = ${cell.rk.text} goes to output ${where(out)} = ${result}`
         + (others ? `, with ${plural(others, "other")}${hidden}.` : ", alone.");
@@ -644,7 +631,7 @@ class Explorer {
     const { verb } = view.ops[shown.op];
     if (!all) return `${text}the ${verb} of an empty set.`;
     if (members.length && !(phase && phase.p)) {
-      text += `the ${verb} of x[${members[0].rk.where.map((x, i) => (gone.includes(i) ? ":" : x)).join(", ")}]. `;
+      text += `the ${verb} of x[${this.input.where(members[0].rk).map((x, i) => (gone.includes(i) ? ":" : x)).join(", ")}]. `;
     }
     text += `${plural(all, "input cell")} collapse${all === 1 ? "s" : ""}${hidden}`;
     if (shown.op !== "sum") {
@@ -788,10 +775,9 @@ class Explorer {
   drawCode(shown) {
     const entry = this.entry(shown);
     const code = entry ? fillCode(entry, shown, this.view.ops[shown.op])
-      : { reducekit: this.alone ? "needs Python for a tensor of this rank" : "..." };
+      : { reducekit: this.view.ops[shown.op].never ? "no call does this" : this.alone ? "needs Python for a tensor of this rank" : "..." };
     if (shown.api === "atb") {
-      const op = this.view.ops[shown.op];
-      code.atb = `{"reduceType": ${op.atb_number}, "axis": [${shown.axes.join(", ")}]}`;
+      code.atb = atbJson(this.view.ops[shown.op], shown.axes);
       if (this.lastApi !== "atb") this.tab = "atb";
     }
     this.lastApi = shown.api;
@@ -827,22 +813,12 @@ class Explorer {
   }
 }
 
+const atbJson = (op, axes) => `{"reduceType": ${op.atb_number}, "axis": [${axes.join(", ")}]}`;
 const axesText = (axes) => `${axes.length === 1 ? "axis" : "axes"} ${axes.join(", ")}`;
 
 // Every index within the ranges, in C order.
-function each(ranges, visit) {
-  if (ranges.some((r) => r.n === 0)) return;
-  const index = ranges.map((r) => r.first);
-  for (;;) {
-    visit([...index]);
-    let i = index.length - 1;
-    while (i >= 0 && ++index[i] === ranges[i].first + ranges[i].n) {
-      index[i] = ranges[i].first;
-      i--;
-    }
-    if (i < 0) return;
-  }
-}
+const indices = (ranges) => ranges.reduce(
+  (all, { first, n }) => all.flatMap((index) => upTo(n).map((x) => [...index, first + x])), [[]]);
 
 // One tensor: brackets for its axes, and a grid of grids. Columns are the last axis, rows the
 // one before it, then blocks beside each other, then blocks below each other.
@@ -890,7 +866,7 @@ class Panel {
     const [V, H, R, C] = dims;
     if (dims.join() !== this.structure) {
       // What had the focus is to be found again once the cells are painted.
-      this.lost = this.grid.contains(this.owner.active) && this.current ? this.current.rk : null;
+      this.lost = this.grid.contains(this.owner.active) && this.current ? { k: this.current.rk.k, at: this.where(this.current.rk).join() } : null;
       this.structure = dims.join();
       this.dims = dims;
       this.build(V, H, R, C);
@@ -921,7 +897,7 @@ class Panel {
     const gone = reduced && !buttons;
     const part = r.n < total && !gone && owner.step === null;
     const first = r.n === 1 && total > 1 ? 0 : view.start[r.axis];
-    const key = [total, name, reduced, part, first, n].join("|");
+    const key = [total, name, reduced, part].join("|"), counted = `${first} ${n}`;
     if (node.rkKey !== key) {
       node.rkKey = key;
       const strike = reduced && buttons;
@@ -931,6 +907,9 @@ class Panel {
       const spoken = `axis ${r.axis}${name ? ` ${name}` : ""} (${total})`;
       if (buttons) { set(node, "aria-label", spoken); press(node, reduced); }
       set(node, "title", buttons ? `${spoken}: ${reduced ? "reduced; click to keep" : "kept; click to reduce"}` : spoken);
+    }
+    if (node.rkCounted !== counted) {
+      node.rkCounted = counted;
       ruler.replaceChildren(...(n > 400 ? [] : upTo(n).map((i) => h("i", {}, String(first + i)))));
     }
     set(node, "class", `rkx-bracket rkx-${place[0]} rkx-${place}${reduced ? " rkx-reduced" : ""}`);
@@ -965,10 +944,22 @@ class Panel {
     const { lost, cells } = this;
     this.lost = null;
     if (!lost || !cells.length) return null;
-    const at = lost.where.join();
-    const cell = cells.find((c) => c.rk.where.join() === at) || cells[Math.min(lost.k, cells.length - 1)];
+    const cell = cells.find((c) => this.where(c.rk).join() === lost.at) || cells[Math.min(lost.k, cells.length - 1)];
     this.rove(cell);
     return cell;
+  }
+
+  // How the indices of cells are to be read from now on.
+  placed(...how) {
+    const key = JSON.stringify(how);
+    this.relabel = key !== this.placedBy;
+    this.placedBy = key;
+    this.how = how;
+  }
+
+  where({ index }) {
+    const [gone, instead, start] = this.how;
+    return index.flatMap((x, i) => (gone.includes(i) ? instead : [x + start[i]]));
   }
 
   paint(k, now) {
@@ -984,8 +975,8 @@ class Panel {
     }
     if (old.mark !== mark) set(cell, "data-mark", mark || null);
     if (old.hue !== now.hue || old.win !== now.win) cell.className = `rkx-cell rkx-g${now.hue}${now.win ? " rkx-win" : ""}`;
-    if (old.text !== text || old.where.join() !== now.where.join()) {
-      cell.setAttribute("aria-label", `index (${now.where.join(", ")}) value ${text || "not yet"}`);
+    if (this.relabel || old.text !== text) {
+      cell.setAttribute("aria-label", `index (${this.where(now).join(", ")}) value ${text || "not yet"}`);
     }
   }
 
@@ -993,23 +984,20 @@ class Panel {
     if (!cell || e.altKey || e.metaKey) return;
     const { cells } = this;
     const k = cells.indexOf(cell);
-    const [, H, R, C] = this.dims;
-    const c = k % C, r = Math.floor(k / C) % R, b = Math.floor(k / C / R);
-    const total = cells.length / (R * C);
-    const at = (b2, r2, c2) => cells[(b2 * R + r2) * C + c2];
-    const moves = {
-      ArrowRight: () => (c + 1 < C ? at(b, r, c + 1) : (b + 1) % H ? at(b + 1, r, 0) : null),
-      ArrowLeft: () => (c > 0 ? at(b, r, c - 1) : b % H ? at(b - 1, r, C - 1) : null),
-      ArrowDown: () => (r + 1 < R ? at(b, r + 1, c) : b + H < total ? at(b + H, 0, c) : null),
-      ArrowUp: () => (r > 0 ? at(b, r - 1, c) : b - H >= 0 ? at(b - H, R - 1, c) : null),
-      Home: () => (e.ctrlKey ? cells[0] : at(b, r, 0)),
-      End: () => (e.ctrlKey ? cells.at(-1) : at(b, r, C - 1)),
-      PageDown: () => (b + 1 < total ? at(b + 1, r, c) : null),
-      PageUp: () => (b > 0 ? at(b - 1, r, c) : null),
-    };
-    if (!moves[e.key]) return;
+    const [V, H, R, C] = this.dims;
+    const b = Math.floor(k / C / R), c = k % C;
+    // Where the cell stands on the screen, blocks beside and below each other.
+    const x = (b % H) * C + c, y = Math.floor(b / H) * R + Math.floor(k / C) % R;
+    const wide = H * C, high = V * R;
+    const to = {
+      ArrowRight: [x + 1, y], ArrowLeft: [x - 1, y], ArrowDown: [x, y + 1], ArrowUp: [x, y - 1],
+      Home: e.ctrlKey ? [0, 0] : [x - c, y], End: e.ctrlKey ? [wide - 1, high - 1] : [x - c + C - 1, y],
+    }[e.key];
+    const page = { PageDown: k + R * C, PageUp: k - R * C }[e.key];
+    if (!to && page === undefined) return;
     e.preventDefault();
-    moves[e.key]()?.focus();
+    if (!to) cells[page]?.focus();
+    else if (to[0] >= 0 && to[0] < wide) cells[((Math.floor(to[1] / R) * H + Math.floor(to[0] / C)) * R + to[1] % R) * C + to[0] % C]?.focus();
   }
 }
 
