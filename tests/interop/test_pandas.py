@@ -109,7 +109,10 @@ def test_long_frames_of_columns_are_taken_in_pieces(monkeypatch):
 
 @pytest.mark.parametrize("name", ["int8", "int64", "float32", "float64"])
 @pytest.mark.parametrize("rows", [0, 1, 5, 3000])
-def test_where_pandas_keeps_the_columns_shows_in_no_bit(name, rows):
+def test_where_pandas_keeps_the_columns_shows_in_no_bit(name, rows, monkeypatch):
+    from reducekit.interop import pandas as ours
+
+    monkeypatch.setattr(ours, "_SMALL", 1)
     values = awkward(name, (rows, 12), np.random.default_rng(rows))
     labels = list("abcdefghijkl")
     together = pd.DataFrame(values, columns=labels)
@@ -127,7 +130,11 @@ def test_where_pandas_keeps_the_columns_shows_in_no_bit(name, rows):
                         assert_same(np.asarray(got), np.asarray(want))
 
 
-def test_a_missing_value_in_columns_that_lie_apart_is_named():
+@pytest.mark.parametrize("small", [1, 1 << 20])
+def test_a_missing_value_in_columns_that_lie_apart_is_named(monkeypatch, small):
+    from reducekit.interop import pandas as ours
+
+    monkeypatch.setattr(ours, "_SMALL", small)
     df = pd.DataFrame({"a": np.ones(9), "b": np.ones(9), "c": np.ones(9)})
     df["d"] = np.where(np.arange(9) == 4, np.nan, 1.0)
     for axes in (0, 1, None):
