@@ -1,5 +1,6 @@
 """Options and profiles of the test run."""
 
+import signal
 import sys
 from pathlib import Path
 
@@ -24,6 +25,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # A shell that runs us in its background takes Ctrl-C away, from our children too.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "slow: needs much memory or time; run with --slow")
     if not config.getoption("--hypothesis-profile", None):
         settings.load_profile("slow" if config.getoption("--slow") else "fast")
