@@ -236,8 +236,8 @@ V_CODE v_floats f_abs(v_floats x)
 V_CODE v_doubles d_abs(v_doubles x)
     V_EACH(v_doubles, 8, rk_double(rk_bits64(x.at[k]) & 0x7fffffffffffffffull))
 typedef struct { uint32_t at[16]; } v_words;
-V_CODE v_doubles d_total(v_doubles s, v_doubles r)
-    V_EACH(v_doubles, 8, r.at[k] == 0 ? s.at[k] : s.at[k] + r.at[k])
+V_CODE v_doubles d_total(v_doubles s, v_doubles rest)
+    V_EACH(v_doubles, 8, rest.at[k] == 0 ? s.at[k] : s.at[k] + rest.at[k])
 V_CODE v_words w_least(v_words least, v_floats x)
     V_EACH(v_words, 16, (rk_bits32(x.at[k]) & 0x7fffffffu) - 1 < least.at[k]
                             ? (rk_bits32(x.at[k]) & 0x7fffffffu) - 1 : least.at[k])
