@@ -47,6 +47,7 @@ cdef enum:
     STATES = FEW_PARTS * TILE * 32  # bytes of state for all slices
     LARGE = 1 << 20             # bytes read; smaller reductions are one part for one thread
     LINES = 1 << 14             # bytes of results that wait for neighbours
+    TINY = 1 << 14              # bytes read
     FEW_COLUMNS = 64            # their state fits the stack
     KEPT = 16                   # scratches that are kept between calls
     MOST = 1 << 24              # elements that one call of a kernel should take
@@ -857,6 +858,41 @@ cdef void walk_few(job_t* job) noexcept nogil:
     walk_tiles(job, 0, &room, &job.watch)
 
 
+cdef bint walk_tiny(const job_t* job) noexcept nogil:
+    """One call of a kernel, where that is all: half the cost of a tiny reduction lies here.
+
+    False if it is not, or if a result needs another look; nothing is lost then.
+    """
+    cdef const plan_t* plan = job.plan
+    cdef const kernels_t* k = job.kernels
+    cdef double a[FEW_COLUMNS]
+    cdef double b[FEW_COLUMNS]
+    cdef double c[FEW_COLUMNS]
+    cdef unsigned int d[FEW_COLUMNS]
+    cdef Py_ssize_t suspects[FEW_COLUMNS]
+    cdef state_t state
+    cdef Py_ssize_t stride = 0, out_stride = 0
+    if (plan.form != RUNS and plan.form != SHORT_RUNS or plan.n_reduced != 1 or plan.n_kept > 1
+            or plan.line > FEW_COLUMNS or plan.repeats != 1):
+        return False
+    if plan.n_kept:
+        stride = plan.kept[0].stride
+        out_stride = plan.kept[0].out_stride
+    state.a = a
+    state.b = b
+    state.c = c
+    state.d = d
+    state.fresh = True
+    set_state(job, &state)
+    if plan.form == RUNS:
+        k.runs(job.data + plan.start, plan.line, stride, 1, 0, plan.reduced[0].size, &state, NULL, 0)
+    else:
+        k.short_runs(job.data + plan.start, plan.line, stride, 1, 0, plan.reduced[0].size, &state,
+                     NULL, 0)
+    return k.finish(plan.line, 1, <double>plan.terms, job.out + plan.out_start, out_stride,
+                    suspects, &state, NULL, 0) == 0
+
+
 # The states of a split walk: one block, of one size, that is kept from one reduction to the
 # next. A fresh one costs 30 page faults, half as long as the sum of a megabyte.
 cdef rk_atomic SPARE_STATES = 0
@@ -930,6 +966,8 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     job.exact = exact
     job.data = data
     job.out = out
+    if bytes_read <= TINY and walk_tiny(&job):
+        return 0
     job.most = tile_width(plan, job.kernels, exact)
     if (bytes_read >= LARGE and plan.line > 1
             and (plan.form == RUNS or by_period(plan, job.kernels, exact))):

@@ -244,8 +244,9 @@ cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
     blocks = run // <Py_ssize_t>(256 // sizeof(whole_t))
     for i in range(kept):
         best = a[i]
-        for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
-            lane[k] = neutral(kind, order)
+        if blocks:
+            for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
+                lane[k] = neutral(kind, order)
         for o in range(outer):
             bind1(data + i * kept_stride + o * outer_stride, run, sizeof(whole_t), v)
             start = blocks * <Py_ssize_t>(256 // sizeof(whole_t))
@@ -543,8 +544,9 @@ cdef inline void key_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_str
         state.fresh = False
     for i in range(kept):
         best = a[i]
-        for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
-            lane[k] = best
+        if blocks:
+            for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+                lane[k] = best
         for o in range(outer):
             bind1(data + i * kept_stride + o * outer_stride, run, sizeof(word_t), v)
             for b in range(blocks):
