@@ -885,7 +885,8 @@ cdef bint walk_tiny(const job_t* job) noexcept nogil:
     state.fresh = True
     set_state(job, &state)
     if plan.form == RUNS:
-        k.runs(job.data + plan.start, plan.line, stride, 1, 0, plan.reduced[0].size, &state, NULL, 0)
+        k.runs(job.data + plan.start, plan.line, stride, 1, 0, plan.reduced[0].size, &state,
+               NULL, 0)
     else:
         k.short_runs(job.data + plan.start, plan.line, stride, 1, 0, plan.reduced[0].size, &state,
                      NULL, 0)
