@@ -167,6 +167,16 @@ def test_the_picture_at_rest_tells_ties_positions_and_the_other_shape(show):
     assert [r.split() for r in rulers] == [["0", "1"], ["0", "1", "2"], ["0", "1"]]
 
 
+def test_a_large_tensor_that_is_one_group_is_framed_as_a_whole(show):
+    page = show(AxisExplorer((20, 50), axes=[0, 1]))
+    page.locator(".rkx-output .rkx-cell").hover()
+    page.get_by_text("the maximum of x[:, :]. 1,000 input cells collapse").wait_for()
+    assert page.locator(".rkx-input .rkx-grid.rkx-lit").count() == 1
+    page.mouse.move(5, 5)
+    page.get_by_text("Point at a cell").wait_for()
+    assert page.locator(".rkx-lit").count() == 0
+
+
 def test_a_ruler_counts_from_where_the_drawn_part_begins(show):
     widget = AxisExplorer((900, 900), axes=[1])
     widget.corner = [30, 700]

@@ -587,7 +587,10 @@ class Explorer {
     if (this.lit !== group) {
       for (const [g, on] of [[this.lit, false], [group, true]]) {
         if (g == null) continue;
-        for (const c of this.members.get(g) || []) c.classList.toggle(LIT, on);
+        const those = this.members.get(g) || [], { cells, grid } = this.input;
+        // A large grid that is one group is framed as a whole.
+        const whole = those.length > 400 && those.length === cells.length;
+        for (const node of whole ? [grid] : those) node.classList.toggle(LIT, on);
         this.outAt.get(g)?.classList.toggle(LIT, on);
       }
       this.lit = group;
