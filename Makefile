@@ -41,7 +41,7 @@ format: $(VENV)/.check
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.demo $(VENV)/.built
+bench: $(VENV)/.bench $(VENV)/.built
 	@$(BIN)/python -m reducekit bench
 
 notebooks: $(VENV)/.lab $(VENV)/.built
