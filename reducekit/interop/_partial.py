@@ -49,11 +49,16 @@ class PartialSum:
 Part: TypeAlias = NDArray[Any] | PartialSum
 
 
-def start(op: schema.Operator, piece: Any, axes: tuple[int, ...]) -> Part:
-    """The reduction of a piece; reduced axes keep size 1."""
+def start(op: schema.Operator, piece: Any, axes: tuple[int, ...], alone: bool = False) -> Part:
+    """The reduction of a piece; reduced axes keep size 1.
+
+    A piece that is alone meets no other: its sum can be rounded at once.
+    """
     array = as_array(op.function, piece)
-    if not (op.short == "sum" and array.dtype.kind in "fV"):  # V: ml_dtypes.bfloat16
+    if op.short != "sum" or array.dtype.kind not in "fV":  # V: ml_dtypes.bfloat16
         return _call(op, array, axes)
+    if alone:
+        return _call(op, array, axes, exact=True)
     return PartialSum(partial_sums(array, axes), _count(array, axes))
 
 
@@ -82,11 +87,13 @@ def finish(part: Part, kind: ElementType) -> NDArray[Any]:
     return round_sums(part.columns, kind.numpy_dtype)
 
 
-def _call(op: schema.Operator, array: NDArray[Any], axes: tuple[int, ...]) -> NDArray[Any]:
+def _call(
+    op: schema.Operator, array: NDArray[Any], axes: tuple[int, ...], **options: bool
+) -> NDArray[Any]:
     # The rules were checked for the whole call; here anything goes. No axes would mean all.
     if not axes:
         return array.astype(array.dtype.newbyteorder("="))
-    result: NDArray[Any] = getattr(_engine, op.function)(array, axes, strict=False)
+    result: NDArray[Any] = getattr(_engine, op.function)(array, axes, strict=False, **options)
     return result
 
 

@@ -94,7 +94,7 @@ def reduce(
         return data.map_blocks(partial(_reduced, who), dtype=kind.numpy_dtype, meta=meta)
     return da.reduction(
         data,
-        chunk=partial(_chunk, who),
+        chunk=partial(_chunk, who, all(data.numblocks[axis] == 1 for axis in reduced)),
         combine=partial(_combine, who),
         aggregate=partial(_aggregate, who, kind.name),
         axis=reduced,
@@ -159,12 +159,17 @@ def _survey_block(block: Any) -> NDArray[Any]:
 
 
 def _chunk(
-    who: str, block: Any, axis: tuple[int, ...], keepdims: bool, computing_meta: bool = False
+    who: str,
+    alone: bool,
+    block: Any,
+    axis: tuple[int, ...],
+    keepdims: bool,
+    computing_meta: bool = False,
 ) -> Part:
     del keepdims
     if computing_meta:
         return np.asarray(block)
-    return start(schema.operator(who), block, axis)
+    return start(schema.operator(who), block, axis, alone)
 
 
 def _combine(
