@@ -52,6 +52,8 @@ cdef enum:
     BLOCK = 2048                # elements that are proved together, see _pairs
     PIECE = 65536               # elements copied at a time where they do not lie as they should
     WIDE = 16384                # outputs whose sums stay in the second cache
+    NARROW = 128                # columns; so short rows are added several as one
+    WIDE_ROW = 512
     KEEP_GIL = 4096
 
 VERSION = 1
@@ -217,8 +219,40 @@ cdef void add_rows(int kind, cnp.ndarray x, Py_ssize_t columns, Py_ssize_t rows,
     cdef double* to_high = <double*>cnp.PyArray_DATA(high)
     cdef double* to_low = <double*>cnp.PyArray_DATA(low)
     cdef double* to_lost = <double*>cnp.PyArray_DATA(lost)
+    cdef Py_ssize_t done = 0, itemsize = x.itemsize
     with nogil:
-        PAIRS.rows[kind - FLOAT16](data, columns, rows, stride, to_high, to_low, to_lost)
+        if columns <= NARROW and stride == columns * itemsize:
+            done = add_narrow_rows(kind, data, columns, rows, stride, to_high, to_low, to_lost)
+        PAIRS.rows[kind - FLOAT16](data + done * stride, columns, rows - done, stride, to_high,
+                                   to_low, to_lost)
+
+
+cdef Py_ssize_t add_narrow_rows(int kind, const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                                Py_ssize_t stride, double* high, double* low,
+                                double* lost) noexcept nogil:
+    """Add rows that lie one behind the other, several as one; how many were added."""
+    cdef double h[WIDE_ROW]
+    cdef double l[WIDE_ROW]
+    cdef double d[WIDE_ROW]
+    cdef Py_ssize_t group = WIDE_ROW // columns, size, i, j
+    # Wide rows that begin alike in a line of memory, as far as that goes.
+    group -= group % (16 if group >= 16 else 4)
+    size = group * columns
+    if rows < 16 * group:
+        return 0
+    for i in range(size):
+        h[i] = -0.0
+        l[i] = d[i] = 0.0
+    PAIRS.rows[kind - FLOAT16](data, size, rows // group, group * stride, h, l, d)
+    for i in range(0, group):
+        for j in range(columns):
+            lost[j] += d[i * columns + j]
+            # A low part of zero says nothing of the elements' signs.
+            if l[i * columns + j] == 0:
+                l[i * columns + j] = -0.0
+    PAIRS.rows[FLOAT64 - FLOAT16](<char*>h, columns, group, columns * 8, high, low, lost)
+    PAIRS.rows[FLOAT64 - FLOAT16](<char*>l, columns, group, columns * 8, high, low, lost)
+    return rows // group * group
 
 
 cdef int walk(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost) except -1:

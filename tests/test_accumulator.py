@@ -198,6 +198,26 @@ def test_rows_that_begin_anywhere_in_a_line(name, rows):
             assert not any(map(math.fsum, rest.T.tolist())), (width, place)
 
 
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("width", [2, 3, 10, 31, 40, 127, 128, 129])
+def test_narrow_rows_that_are_added_several_as_one(name, width):
+    rng = np.random.default_rng(width)
+    x = rng.standard_normal((8 * 1024 // width * 8 + 5, width)).astype(np.float32)
+    x = x.astype(by_name(name).numpy_dtype)
+    x[rng.random(x.shape) < 0.1] = 0
+    x[:, 0] = -0.0
+    x[-1, 1] *= x.dtype.type(2.0**12)
+    for array in (x, x[::-1], x[:, : width - 1], np.concatenate([x, x], axis=1)[:, :width]):
+        parts = partial_sums(array, (0,))
+        rest = np.concatenate([parts[:, 0], -array.astype(np.float64)])
+        assert not any(map(math.fsum, rest.T.tolist()))
+        assert str(float(round_sums(parts, "float64")[0, 0])) == "-0.0"
+    x[7, -1] = np.inf
+    assert round_sums(partial_sums(x, (0,)), name)[0, -1] == np.inf
+    x[9, -1] = -np.inf
+    assert np.isnan(round_sums(partial_sums(x, (0,)), name)[0, -1].astype(np.float64))
+
+
 def test_partial_sums_of_a_partial_overflow():
     x = np.array([[1.7e308, 1.7e308, 1.0], [-1.7e308, -1.7e308, 2.0]])
     left, right = partial_sums(x[:1], (1,)), partial_sums(x[1:], (1,))
