@@ -71,7 +71,7 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
 
 
 def looks(root, pages, shots):
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import Error, sync_playwright
 
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Quiet, directory=str(root))
@@ -100,7 +100,11 @@ def looks(root, pages, shots):
                 look = f"{name} at {width}, {scheme}"
                 if wide := tab.evaluate(WIDE):
                     faults.append(f"{look}: scrolls sideways: {', '.join(wide)}")
-                if tab.evaluate("document.documentElement.dataset.theme") != scheme:
+                try:  # the page hears of the change a moment later
+                    tab.wait_for_function(
+                        "is => document.documentElement.dataset.theme == is", arg=scheme
+                    )
+                except Error:
                     faults.append(f"{look}: is not {scheme}")
                 if shots:
                     place = "-".join(name.with_suffix("").parts)
