@@ -483,15 +483,17 @@ V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
    addition and a subtraction of 1.5 * 2^19, whose last bit is 2^-4, and 16 of either kind add
    up exactly: 2^20 at most in steps of 2^-4, and 1 in steps of 2^-24. Then they go to double.
    An infinity leaves NaN in the rest; such outputs are looked at again. */
-#define RK_SPLIT(v, upper, lower, more, less) do { \
-        v_floats v_ = (v), h_ = f_minus(f_add(v_, magic), one, magic); \
-        upper = more(upper, h_); \
-        lower = less(lower, f_sub(v_, h_)); \
+#define RK_SPLIT(v, upper, lower, add_, take_) do { \
+        v_floats v_ = (v), h_ = f_minus(add_(v_, magic), one, magic); \
+        upper = f_add(upper, h_); \
+        lower = f_add(lower, take_(v_, h_)); \
     } while (0)
 #define RK_F_PLUS(x, y) f_plus(x, one, y)
+#define RK_F_MINUS(x, y) f_minus(x, one, y)
+/* The sums so far wait for adders, which are quick; the rest is for the multiply units. */
 #define RK_SPLIT_BOTH(low, high) do { \
-        RK_SPLIT(low, u, l, RK_F_PLUS, f_add); \
-        RK_SPLIT(high, t, m, RK_F_PLUS, RK_F_PLUS); \
+        RK_SPLIT(low, u, l, f_add, RK_F_MINUS); \
+        RK_SPLIT(high, t, m, RK_F_PLUS, RK_F_MINUS); \
     } while (0)
 #define RK_PARTS_TO_DOUBLE() do { \
         a = d_add(a, d_add(d_low(u), d_low(l))); b = d_add(b, d_add(d_high(u), d_high(l))); \
