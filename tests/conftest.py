@@ -1,5 +1,6 @@
 """Options and profiles of the test run."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -56,5 +57,7 @@ def browser():
     """A Chromium; tests that need it are skipped where the machine has none."""
     from browser import chromium
 
+    if "asan" in os.environ.get("LD_PRELOAD", ""):
+        pytest.skip("a browser does not start with a sanitizer in it")
     with chromium() as running:
         yield running

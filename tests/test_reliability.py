@@ -371,7 +371,7 @@ if __name__ == "__main__":
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.parametrize("times", [20, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("times", [20, pytest.param(100, marks=pytest.mark.slow)])
 def test_a_fork_while_a_reduction_runs(times):
     """Other threads are in the middle of large reductions; the child has none of them."""
     program = (
