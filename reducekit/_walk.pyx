@@ -416,7 +416,7 @@ cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* da
             k.rows(data + offset + start, size, 1, 0, state, NULL, 0)
             if not advance(&o, plan.reduced, &offset, &unused):
                 break
-        k.fold(wide, plan.period, state, NULL, 0)
+        k.merge(wide, plan.period, state, NULL, 0)
     else:
         room = BUFFER // plan.itemsize
         if plan.n_reduced and (width == 1 or inner.stride < kept_stride):
@@ -518,6 +518,7 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
                         or plan.form == ROWS and job.kernels.quick_rows))
     state.chain = <double>plan.terms
     state.flip = job.kernels.flip
+    state.fold = job.kernels.fold
     state.turn = job.kernels.turn
     state.period = <int>plan.period if by_period(plan, job.kernels, job.exact) else 1
     if plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= 16:
@@ -1002,7 +1003,7 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
             if not job.stop:
                 set_state(&job, &state)
                 point_into(&job, &state, 0)
-                job.kernels.fold(job.slices * job.columns, job.columns, &state, NULL, 0)
+                job.kernels.merge(job.slices * job.columns, job.columns, &state, NULL, 0)
                 scratch = take_scratch()
                 open_room(&room, scratch)
                 job.watch.caller = may_ask(True, scratch)

@@ -65,7 +65,7 @@ def test_version_is_told_everywhere_the_same():
 def test_the_extra_called_all_holds_every_extra_for_users():
     (all_of_them,) = EXTRAS["all"]
     listed = set(re.findall(r"\[(.+)\]", all_of_them)[0].split(","))
-    for_workers = {"all", "browser", "check", "demo", "docs", "lab", "test"}
+    for_workers = {"all", "bench", "browser", "check", "demo", "docs", "lab", "test"}
     assert listed == set(EXTRAS) - for_workers
     assert names(EXTRAS["demo"]) <= names(EXTRAS["notebook"])
 

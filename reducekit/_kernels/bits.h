@@ -25,35 +25,42 @@ static inline double rk_double(uint64_t bits) { double x; memcpy(&x, &bits, 8); 
 static inline uint32_t rk_bits32(float x) { uint32_t b; memcpy(&b, &x, 4); return b; }
 static inline uint64_t rk_bits64(double x) { uint64_t b; memcpy(&b, &x, 8); return b; }
 
-/* Order keys: integers in the order of floats. -0 is below +0, and every NaN, of either sign,
-   above +infinity, so that a maximum is one integer maximum. `turn` is the distance from
-   the largest integer to the bits of infinity: so far the keys are turned round for
-   -infinity to become the least. `flip` is the sign bit for a minimum, which is the
-   maximum of the negated elements. It is not known when the kernel is compiled, and that is
-   good: a compiler that can read the element twice from memory does (128 GB/s against 190). */
-static inline int16_t rk_key16(int16_t bits, int16_t flip, int16_t turn) {
+/* Order keys: signed integers in the order of the elements, so that every maximum and minimum is
+   one signed maximum.
+
+   Of floats, -0 is below +0, and every NaN, of either sign, above +infinity. `fold` (all bits
+   but the sign) turns the order of the negative ones round, and `turn` is the distance from the
+   largest integer to the bits of infinity: so far the keys are turned for -infinity to become
+   the least. Of integers both are 0. `flip` is what is exchanged: all bits for a minimum of
+   signed integers, the sign bit for unsigned ones, and for a minimum of floats, which is the
+   maximum of the negated elements.
+
+   All three are not known when a kernel is compiled, so few kernels serve many types; and a
+   compiler that is able to read the element twice from memory does so (128 GB/s against 190). */
+static inline int8_t rk_key8(int8_t bits, int8_t flip) { return (int8_t)(bits ^ flip); }
+static inline int16_t rk_key16(int16_t bits, int16_t flip, int16_t fold, int16_t turn) {
     int16_t b = (int16_t)(bits ^ flip);
-    return (int16_t)((uint16_t)(b ^ ((b >> 15) & 0x7fff)) - (uint16_t)turn);
+    return (int16_t)((uint16_t)(b ^ ((b >> 15) & fold)) - (uint16_t)turn);
 }
-static inline int32_t rk_key32(int32_t bits, int32_t flip, int32_t turn) {
+static inline int32_t rk_key32(int32_t bits, int32_t flip, int32_t fold, int32_t turn) {
     int32_t b = bits ^ flip;
-    return (int32_t)((uint32_t)(b ^ ((b >> 31) & 0x7fffffff)) - (uint32_t)turn);
+    return (int32_t)((uint32_t)(b ^ ((b >> 31) & fold)) - (uint32_t)turn);
 }
-static inline int64_t rk_key64(int64_t bits, int64_t flip, int64_t turn) {
+static inline int64_t rk_key64(int64_t bits, int64_t flip, int64_t fold, int64_t turn) {
     int64_t b = bits ^ flip;
-    return (int64_t)((uint64_t)(b ^ ((b >> 63) & 0x7fffffffffffffffll)) - (uint64_t)turn);
+    return (int64_t)((uint64_t)(b ^ ((b >> 63) & fold)) - (uint64_t)turn);
 }
-static inline int16_t rk_unkey16(int16_t key, int16_t flip, int16_t turn) {
+static inline int16_t rk_unkey16(int16_t key, int16_t flip, int16_t fold, int16_t turn) {
     int16_t b = (int16_t)((uint16_t)key + (uint16_t)turn);
-    return (int16_t)(b ^ ((b >> 15) & 0x7fff) ^ flip);
+    return (int16_t)(b ^ ((b >> 15) & fold) ^ flip);
 }
-static inline int32_t rk_unkey32(int32_t key, int32_t flip, int32_t turn) {
+static inline int32_t rk_unkey32(int32_t key, int32_t flip, int32_t fold, int32_t turn) {
     int32_t b = (int32_t)((uint32_t)key + (uint32_t)turn);
-    return b ^ ((b >> 31) & 0x7fffffff) ^ flip;
+    return b ^ ((b >> 31) & fold) ^ flip;
 }
-static inline int64_t rk_unkey64(int64_t key, int64_t flip, int64_t turn) {
+static inline int64_t rk_unkey64(int64_t key, int64_t flip, int64_t fold, int64_t turn) {
     int64_t b = (int64_t)((uint64_t)key + (uint64_t)turn);
-    return b ^ ((b >> 63) & 0x7fffffffffffffffll) ^ flip;
+    return b ^ ((b >> 63) & fold) ^ flip;
 }
 
 /* An addition for the multiply units. Current cores have as many of them as adders, and

@@ -6,8 +6,7 @@
 # results. The arrays mean:
 #
 #   kind of reduction          a                  b                    c              d
-#   max, min of integers       the extreme        -                    -              -
-#   max, min of floats         order key          -                    -              -
+#   max, min                   order key          -                    -              -
 #   sum of integers            sum, wrapped       -                    -              -
 #   sum of floats              double             double, the rest     largest |x|    smallest |x|
 #
@@ -30,7 +29,8 @@ cdef struct state_t:
                        # and those that are summed a second time
     bint quick         # sums of 16-bit floats may be rounded to float32 on the way, with a bound
                        # of the error, a float, in c
-    int64_t flip       # extremes of floats: how keys are made of bits (bits.h)
+    int64_t flip       # extremes: how keys are made of bits (bits.h)
+    int64_t fold
     int64_t turn
     int period         # of runs: only elements at multiples of it count; 1, 2, 4 or 8
     double chain       # float64 sums: additions to the pair of one output, at most
@@ -73,6 +73,7 @@ cdef struct kernels_t:
     Py_ssize_t tile    # outputs whose state fits the arrays, TILE to LARGEST_TILE
     Py_ssize_t quick_terms   # sums of at most so many terms pay off as `quick`
     int64_t flip             # for the state
+    int64_t fold
     int64_t turn
     bint quick_rows          # rows too
     bint strides             # `runs` heeds the period of a state
@@ -87,7 +88,7 @@ cdef struct kernels_t:
     rows_t rows
     few_t few_rows     # NULL where `rows` is as fast
     few_t few_runs     # likewise `short_runs`
-    fold_t fold
+    fold_t merge
     finish_t finish
 
 cdef enum:

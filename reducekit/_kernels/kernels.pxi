@@ -15,7 +15,7 @@ from libc.stdint cimport (
     int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t,
 )
 from cpython.pycapsule cimport PyCapsule_New
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 from libc.math cimport isfinite, isnan
 from .bind cimport bind1, bind2
 from .kernels cimport (
@@ -29,15 +29,15 @@ cdef extern from "bits.h":
     ctypedef unsigned short half_t
     ctypedef unsigned int brain_t
     ctypedef int largest_t
-    ctypedef long smallest_t
     ctypedef short total_t
     double rk_one
-    int16_t rk_key16(int16_t bits, int16_t flip, int16_t turn) noexcept nogil
-    int32_t rk_key32(int32_t bits, int32_t flip, int32_t turn) noexcept nogil
-    int64_t rk_key64(int64_t bits, int64_t flip, int64_t turn) noexcept nogil
-    int16_t rk_unkey16(int16_t key, int16_t flip, int16_t turn) noexcept nogil
-    int32_t rk_unkey32(int32_t key, int32_t flip, int32_t turn) noexcept nogil
-    int64_t rk_unkey64(int64_t key, int64_t flip, int64_t turn) noexcept nogil
+    int8_t rk_key8(int8_t bits, int8_t flip) noexcept nogil
+    int16_t rk_key16(int16_t bits, int16_t flip, int16_t fold, int16_t turn) noexcept nogil
+    int32_t rk_key32(int32_t bits, int32_t flip, int32_t fold, int32_t turn) noexcept nogil
+    int64_t rk_key64(int64_t bits, int64_t flip, int64_t fold, int64_t turn) noexcept nogil
+    int16_t rk_unkey16(int16_t key, int16_t flip, int16_t fold, int16_t turn) noexcept nogil
+    int32_t rk_unkey32(int32_t key, int32_t flip, int32_t fold, int32_t turn) noexcept nogil
+    int64_t rk_unkey64(int64_t key, int64_t flip, int64_t fold, int64_t turn) noexcept nogil
     float rk_float(uint32_t bits) noexcept nogil
     double rk_double(uint64_t bits) noexcept nogil
     uint32_t rk_bits32(float x) noexcept nogil
@@ -95,14 +95,14 @@ ctypedef fused whole_t:
     uint32_t
     uint64_t
 
-ctypedef fused word_t:         # the bits of a float, and their order keys
+ctypedef fused word_t:         # the bits of an element, and its order key
+    int8_t
     int16_t
     int32_t
     int64_t
 
-ctypedef fused order_t:        # max, min or sum, fixed when the kernel is compiled
+ctypedef fused order_t:        # an extreme of keys or a sum, fixed when the kernel is compiled
     largest_t
-    smallest_t
     total_t
 
 ctypedef fused item_t:
@@ -157,13 +157,6 @@ cdef inline void ask_for(const char* p, Py_ssize_t size) noexcept nogil:
         RK_PREFETCH(p + RK_AHEAD + i)
 
 
-cdef inline bint is_largest(order_t order) noexcept nogil:
-    if order_t is largest_t:
-        return True
-    else:
-        return False
-
-
 cdef inline bint is_total(order_t order) noexcept nogil:
     if order_t is total_t:
         return True
@@ -181,40 +174,21 @@ cdef inline void emit(const item_t* results, Py_ssize_t count, char* out,
         (<item_t*>(out + i * out_stride))[0] = results[i]
 
 
-# ---------------------------------------------------------------- integers: max, min and sum
+# ---------------------------------------------------------------- integers
 #
-# One family: the three differ in how two elements become one. Sums use the unsigned
-# type of the size, whose arithmetic wraps by definition.
+# Sums, whose unsigned arithmetic wraps by definition, and what order keys share with them:
+# the two differ in how two elements become one.
 
 cdef inline whole_t join(whole_t x, whole_t y, order_t order) noexcept nogil:
     if order_t is largest_t:
         return x if x > y else y
-    elif order_t is smallest_t:
-        return x if x < y else y
     else:
         return <whole_t>(x + y)
 
 
-cdef inline whole_t neutral(const whole_t* kind, order_t order) noexcept nogil:
-    """The result of nothing."""
-    cdef uint64_t ones = ~<uint64_t>0
-    cdef int bits = 8 * sizeof(whole_t)
-    if order_t is total_t:
-        return 0
-    # All ones are -1 in a signed type.
-    if <whole_t>ones < 0:
-        return (<whole_t>(<uint64_t>1 << (bits - 1)) if is_largest[order_t](order)
-                else <whole_t>(ones >> (65 - bits)))
-    return 0 if is_largest[order_t](order) else <whole_t>ones
-
-
 cdef inline void whole_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
                             const whole_t* kind, order_t order) noexcept nogil:
-    cdef whole_t* a = <whole_t*>state.a
-    cdef whole_t x = neutral(kind, order)
-    cdef Py_ssize_t i
-    for i in range(first, first + count):
-        a[i] = x
+    memset(<whole_t*>state.a + first, 0, count * sizeof(whole_t))
 
 
 cdef inline whole_t join_lanes(whole_t* lane, order_t order) noexcept nogil:
@@ -233,20 +207,16 @@ cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
     cdef const whole_t[::1] v = None
     cdef whole_t* a = <whole_t*>state.a
     cdef whole_t lane[256]
-    cdef whole_t best, last
+    cdef whole_t best
     cdef Py_ssize_t i, o, b, k, blocks, start, ahead = way_ahead(outer, outer_stride)
     if state.fresh:
         whole_init(0, kept, state, kind, order)
-    # In blocks of a few lines a saturated result (True, 255) ends the search early.
-    cdef bint may_stop = not is_total[order_t](order) and sizeof(whole_t) == 1
-    last = neutral(kind, order)
-    last = <whole_t>~last
     blocks = run // <Py_ssize_t>(256 // sizeof(whole_t))
     for i in range(kept):
         best = a[i]
         if blocks:
             for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
-                lane[k] = neutral(kind, order)
+                lane[k] = 0
         for o in range(outer):
             bind1(data + i * kept_stride + o * outer_stride, run, sizeof(whole_t), v)
             start = blocks * <Py_ssize_t>(256 // sizeof(whole_t))
@@ -254,15 +224,6 @@ cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
                 ask_ahead(data + i * kept_stride + o * outer_stride + b * 256 + ahead)
                 for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
                     lane[k] = join(v[b * <Py_ssize_t>(256 // sizeof(whole_t)) + k], lane[k], order)
-                if may_stop and b & 15 == 0 and lane[0] == last:
-                    start = run
-                    break
-            if blocks and start < run and not is_total[order_t](order):
-                # An extreme may meet an element twice: the rest is one more full block.
-                start = run - <Py_ssize_t>(256 // sizeof(whole_t))
-                for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
-                    lane[k] = join(v[start + k], lane[k], order)
-                start = run
             for k in range(start, run):
                 best = join(v[k], best, order)
         if blocks:
@@ -470,38 +431,31 @@ cdef inline Py_ssize_t whole_finish(Py_ssize_t count, Py_ssize_t step, double te
     return 0
 
 
-cdef Py_ssize_t bool_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
-                            Py_ssize_t out_stride, Py_ssize_t* suspects,
-                            state_t* state, const void* kind, int order) noexcept nogil:
-    # A byte other than 0 and 1 can only come from a view; NumPy calls it True.
-    cdef uint8_t* a = <uint8_t*>state.a
-    cdef Py_ssize_t i
-    for i in range(count):
-        (<uint8_t*>(out + i * out_stride))[0] = a[i * step] != 0
-    return 0
-
-
-# ---------------------------------------------------------------- floats: max and min
+# ---------------------------------------------------------------- max and min
 #
 # By order keys (bits.h says which), so one family serves all types of one size, both
 # directions, and needs no evidence of NaN or of the sign of a zero.
 
-cdef inline word_t key_of(word_t bits, word_t flip, word_t turn) noexcept nogil:
-    if word_t is int16_t:
-        return rk_key16(bits, flip, turn)
+cdef inline word_t key_of(word_t bits, word_t flip, word_t fold, word_t turn) noexcept nogil:
+    if word_t is int8_t:
+        return rk_key8(bits, flip)
+    elif word_t is int16_t:
+        return rk_key16(bits, flip, fold, turn)
     elif word_t is int32_t:
-        return rk_key32(bits, flip, turn)
+        return rk_key32(bits, flip, fold, turn)
     else:
-        return rk_key64(bits, flip, turn)
+        return rk_key64(bits, flip, fold, turn)
 
 
-cdef inline word_t bits_of(word_t key, word_t flip, word_t turn) noexcept nogil:
-    if word_t is int16_t:
-        return rk_unkey16(key, flip, turn)
+cdef inline word_t bits_of(word_t key, word_t flip, word_t fold, word_t turn) noexcept nogil:
+    if word_t is int8_t:
+        return rk_key8(key, flip)
+    elif word_t is int16_t:
+        return rk_unkey16(key, flip, fold, turn)
     elif word_t is int32_t:
-        return rk_unkey32(key, flip, turn)
+        return rk_unkey32(key, flip, fold, turn)
     else:
-        return rk_unkey64(key, flip, turn)
+        return rk_unkey64(key, flip, fold, turn)
 
 
 cdef inline word_t least_key(const word_t* kind) noexcept nogil:
@@ -511,14 +465,15 @@ cdef inline word_t least_key(const word_t* kind) noexcept nogil:
 cdef inline void from_keys(const word_t* keys, Py_ssize_t step, Py_ssize_t count, word_t* to,
                            const state_t* state) noexcept nogil:
     """Results from keys; a NaN is the quiet one."""
-    cdef word_t flip = <word_t>state.flip, turn = <word_t>state.turn
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef word_t infinity = <word_t>(~least_key[word_t](NULL) - turn)
     cdef word_t quiet = <word_t>(infinity | (turn + 1) >> 1)
     cdef word_t top = <word_t>(infinity - turn), key
     cdef Py_ssize_t i
+    # Of integers the top is the largest key there is.
     for i in range(count):
         key = keys[i * step]
-        to[i] = quiet if key > top else bits_of(key, flip, turn)
+        to[i] = quiet if key > top else bits_of(key, flip, fold, turn)
 
 
 cdef inline void key_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
@@ -532,10 +487,10 @@ cdef inline void key_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
 cdef inline void key_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                           state_t* state, const word_t* kind, int order) noexcept nogil:
-    cdef word_t flip = <word_t>state.flip, turn = <word_t>state.turn
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef const word_t[::1] v = None
     cdef word_t* a = <word_t*>state.a
-    cdef word_t lane[128]
+    cdef word_t lane[256]
     cdef word_t x, best
     cdef Py_ssize_t i, o, b, k, start, blocks = run // <Py_ssize_t>(256 // sizeof(word_t))
     cdef Py_ssize_t ahead = way_ahead(outer, outer_stride)
@@ -552,18 +507,22 @@ cdef inline void key_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_str
             for b in range(blocks):
                 ask_ahead(data + i * kept_stride + o * outer_stride + b * 256 + ahead)
                 for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
-                    x = key_of(v[b * <Py_ssize_t>(256 // sizeof(word_t)) + k], flip, turn)
+                    x = key_of(v[b * <Py_ssize_t>(256 // sizeof(word_t)) + k], flip, fold, turn)
                     lane[k] = x if x > lane[k] else lane[k]
+                # Of bytes, the largest key there is ends the search early.
+                if sizeof(word_t) == 1 and b & 15 == 0 and lane[0] == 127:
+                    best = 127
+                    break
             start = blocks * <Py_ssize_t>(256 // sizeof(word_t))
             if blocks and start < run:
                 # An extreme may meet an element twice: the rest is one more full block.
                 start = run - <Py_ssize_t>(256 // sizeof(word_t))
                 for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
-                    x = key_of(v[start + k], flip, turn)
+                    x = key_of(v[start + k], flip, fold, turn)
                     lane[k] = x if x > lane[k] else lane[k]
                 start = run
             for k in range(start, run):
-                x = key_of(v[k], flip, turn)
+                x = key_of(v[k], flip, fold, turn)
                 best = x if x > best else best
         if blocks:
             x = join_lanes[word_t, largest_t](lane, 0)
@@ -572,21 +531,21 @@ cdef inline void key_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_str
 
 
 cdef inline void key_pass(const word_t[:, ::1] v, Py_ssize_t r, int count, word_t* best,
-                          Py_ssize_t width, word_t flip, word_t turn,
+                          Py_ssize_t width, word_t flip, word_t fold, word_t turn,
                           const bint first) noexcept nogil:
     """As whole_pass, of keys."""
     cdef Py_ssize_t j
     cdef word_t x, y
     for j in range(width):
-        x = key_of(v[r, j], flip, turn)
+        x = key_of(v[r, j], flip, fold, turn)
         if count > 1:
-            y = key_of(v[r + 1, j], flip, turn)
+            y = key_of(v[r + 1, j], flip, fold, turn)
             x = y if y > x else x
         if count > 2:
-            y = key_of(v[r + 2, j], flip, turn)
+            y = key_of(v[r + 2, j], flip, fold, turn)
             x = y if y > x else x
         if count > 3:
-            y = key_of(v[r + 3, j], flip, turn)
+            y = key_of(v[r + 3, j], flip, fold, turn)
             x = y if y > x else x
         best[j] = x if first or x > best[j] else best[j]
 
@@ -595,26 +554,26 @@ cdef inline void key_columns(const char* data, Py_ssize_t width, Py_ssize_t rows
                              Py_ssize_t row_stride, word_t* best, const state_t* state,
                              const bint fresh) noexcept nogil:
     """The largest keys of columns, into an array that may hold some already."""
-    cdef word_t flip = <word_t>state.flip, turn = <word_t>state.turn
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef const word_t[:, ::1] v = None
     cdef Py_ssize_t r = 0
     bind2(data, rows, width, row_stride, sizeof(word_t), v)
     if fresh:
         r = rows & 3
         if r == 1:
-            key_pass(v, 0, 1, best, width, flip, turn, True)
+            key_pass(v, 0, 1, best, width, flip, fold, turn, True)
         elif r == 2:
-            key_pass(v, 0, 2, best, width, flip, turn, True)
+            key_pass(v, 0, 2, best, width, flip, fold, turn, True)
         elif r == 3:
-            key_pass(v, 0, 3, best, width, flip, turn, True)
+            key_pass(v, 0, 3, best, width, flip, fold, turn, True)
         else:
-            key_pass(v, 0, 4, best, width, flip, turn, True)
+            key_pass(v, 0, 4, best, width, flip, fold, turn, True)
             r = 4
     while r + 4 <= rows:
-        key_pass(v, r, 4, best, width, flip, turn, False)
+        key_pass(v, r, 4, best, width, flip, fold, turn, False)
         r += 4
     while r < rows:
-        key_pass(v, r, 1, best, width, flip, turn, False)
+        key_pass(v, r, 1, best, width, flip, fold, turn, False)
         r += 1
 
 
@@ -622,7 +581,8 @@ cdef inline void key_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                           Py_ssize_t row_stride, state_t* state,
                           const word_t* kind, int order) noexcept nogil:
     cdef word_t* a = <word_t*>state.a
-    cdef word_t best[2048]
+    cdef int64_t room[512]
+    cdef word_t* best = <word_t*>room
     cdef Py_ssize_t first = 0, width, most = 4096 // sizeof(word_t)
     while first < columns:
         width = columns - first if columns - first < most else most
@@ -641,7 +601,8 @@ cdef inline void key_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
 cdef inline bint key_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                               Py_ssize_t row_stride, char* out, const state_t* state,
                               const word_t* kind, int order) noexcept nogil:
-    cdef word_t best[2048]
+    cdef int64_t room[512]
+    cdef word_t* best = <word_t*>room
     cdef Py_ssize_t first = 0, width, most = 4096 // sizeof(word_t)
     while first < columns:
         width = columns - first if columns - first < most else most
@@ -656,11 +617,11 @@ cdef inline const word_t* squeeze_keys(const word_t* v, Py_ssize_t size, Py_ssiz
                                        word_t* keys, word_t* one, word_t* two, word_t* three,
                                        const state_t* state) noexcept nogil:
     """The largest keys of `size` short runs, in one of the buffers."""
-    cdef word_t flip = <word_t>state.flip, turn = <word_t>state.turn
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef Py_ssize_t i
     ask_for(<const char*>v, size * run * <Py_ssize_t>sizeof(word_t))
     for i in range(size * run):
-        keys[i] = key_of(v[i], flip, turn)
+        keys[i] = key_of(v[i], flip, fold, turn)
     return whole_squeeze[word_t, largest_t](keys, one, two, three, size, run, 0)
 
 
@@ -717,6 +678,18 @@ cdef inline Py_ssize_t key_finish(Py_ssize_t count, Py_ssize_t step, double term
     else:
         from_keys(a, step, count, a, state)
         emit[word_t](a, count, out, out_stride)
+    return 0
+
+
+cdef Py_ssize_t bool_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                            Py_ssize_t out_stride, Py_ssize_t* suspects,
+                            state_t* state, const void* kind, int order) noexcept nogil:
+    # A byte other than 0 and 1 can only come from a view; NumPy calls it True.
+    cdef int8_t* a = <int8_t*>state.a
+    cdef int8_t flip = <int8_t>state.flip
+    cdef Py_ssize_t i
+    for i in range(count):
+        (<uint8_t*>(out + i * out_stride))[0] = a[i * step] != flip
     return 0
 
 
@@ -1648,6 +1621,7 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.size_c = c
     k.size_d = d
     k.flip = 0
+    k.fold = 0
     k.turn = 0
     k.few_rows = NULL
     k.few_runs = NULL
@@ -1657,29 +1631,31 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.long_run = 4096
 
 
-cdef void use_whole(kernels_t* k, const whole_t* kind, order_t order) noexcept:
+cdef void use_whole(kernels_t* k, const whole_t* kind) noexcept:
     set_sizes(k, 4096 // sizeof(whole_t), sizeof(whole_t), 0, 0, 0)
-    k.init = <init_t>whole_init[whole_t, order_t]
-    k.runs = <runs_t>whole_runs[whole_t, order_t]
-    k.short_runs = <runs_t>whole_short[whole_t, order_t]
-    k.rows = <rows_t>whole_rows[whole_t, order_t]
-    k.few_rows = <few_t>whole_few_rows[whole_t, order_t]
-    k.fold = <fold_t>whole_fold[whole_t, order_t]
+    k.init = <init_t>whole_init[whole_t, total_t]
+    k.runs = <runs_t>whole_runs[whole_t, total_t]
+    k.short_runs = <runs_t>whole_short[whole_t, total_t]
+    k.rows = <rows_t>whole_rows[whole_t, total_t]
+    k.few_rows = <few_t>whole_few_rows[whole_t, total_t]
+    k.merge = <fold_t>whole_fold[whole_t, total_t]
     k.finish = <finish_t>whole_finish[whole_t]
 
 
-cdef void use_key(kernels_t* k, const word_t* kind, bint largest, int64_t infinity) noexcept:
+cdef void use_key(kernels_t* k, const word_t* kind, int64_t flip, int64_t infinity) noexcept:
+    """Of floats with these bits of infinity, or, without them, of integers."""
     cdef int64_t most = <int64_t>(~<uint64_t>0 >> (65 - 8 * sizeof(word_t)))
-    set_sizes(k, 1024, sizeof(word_t), 0, 0, 0)
-    k.flip = 0 if largest else <int64_t>(<uint64_t>1 << (8 * sizeof(word_t) - 1))
-    k.turn = most - infinity
+    set_sizes(k, 4096 // sizeof(word_t) if sizeof(word_t) < 4 else 1024, sizeof(word_t), 0, 0, 0)
+    k.flip = flip
+    k.fold = most if infinity else 0
+    k.turn = most - infinity if infinity else 0
     k.init = <init_t>key_init[word_t]
     k.runs = <runs_t>key_runs[word_t]
     k.short_runs = <runs_t>key_short[word_t]
     k.rows = <rows_t>key_rows[word_t]
     k.few_rows = <few_t>key_few_rows[word_t]
     k.few_runs = <few_t>key_few_runs[word_t]
-    k.fold = <fold_t>whole_fold[word_t, largest_t]
+    k.merge = <fold_t>whole_fold[word_t, largest_t]
     k.finish = <finish_t>key_finish[word_t]
 
 
@@ -1696,7 +1672,7 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
     k.rows = <rows_t>narrow_rows[narrow_t]
     k.few_rows = <few_t>narrow_few[narrow_t]
     k.few_runs = <few_t>narrow_short_few[narrow_t]
-    k.fold = narrow_fold
+    k.merge = narrow_fold
     k.finish = <finish_t>narrow_finish[narrow_t]
 
 
@@ -1710,42 +1686,47 @@ cdef void use_wide(kernels_t* k) noexcept:
     k.rows = wide_rows
     k.few_rows = wide_few
     k.few_runs = wide_short_few
-    k.fold = wide_fold
+    k.merge = wide_fold
     k.finish = wide_finish
 
 
-cdef void use_order(kernels_t* k, order_t order) noexcept:
-    use_whole[uint8_t, order_t](&k[0], NULL, order)
+cdef void use_extremes(kernels_t* k, bint least) noexcept:
+    # Signed integers are their own keys, and for a minimum turned round; unsigned ones, and bool,
+    # have the sign bit exchanged; a minimum of floats is the maximum of the negated elements.
+    cdef int64_t signs = -1 if least else 0
+    cdef int64_t top = <int64_t>(<uint64_t>1 << 63)
+    use_key[int8_t](&k[0], NULL, signs ^ 0x80, 0)
     k[0].finish = bool_finish
     k[0].few_rows = NULL         # its finish has something to do
-    use_whole[int8_t, order_t](&k[1], NULL, order)
-    use_whole[int16_t, order_t](&k[2], NULL, order)
-    use_whole[int32_t, order_t](&k[3], NULL, order)
-    use_whole[int64_t, order_t](&k[4], NULL, order)
-    use_whole[uint8_t, order_t](&k[5], NULL, order)
-    use_whole[uint16_t, order_t](&k[6], NULL, order)
-    use_whole[uint32_t, order_t](&k[7], NULL, order)
-    use_whole[uint64_t, order_t](&k[8], NULL, order)
-    use_key[int16_t](&k[9], NULL, is_largest[order_t](order), 0x7c00)
-    use_key[int16_t](&k[10], NULL, is_largest[order_t](order), 0x7f80)
-    use_key[int32_t](&k[11], NULL, is_largest[order_t](order), 0x7f800000)
-    use_key[int64_t](&k[12], NULL, is_largest[order_t](order), 0x7ff0000000000000)
+    k[0].few_runs = NULL
+    use_key[int8_t](&k[1], NULL, signs, 0)
+    use_key[int16_t](&k[2], NULL, signs, 0)
+    use_key[int32_t](&k[3], NULL, signs, 0)
+    use_key[int64_t](&k[4], NULL, signs, 0)
+    use_key[int8_t](&k[5], NULL, signs ^ 0x80, 0)
+    use_key[int16_t](&k[6], NULL, signs ^ 0x8000, 0)
+    use_key[int32_t](&k[7], NULL, signs ^ <int64_t>0x80000000U, 0)
+    use_key[int64_t](&k[8], NULL, signs ^ top, 0)
+    use_key[int16_t](&k[9], NULL, 0x8000 if least else 0, 0x7c00)
+    use_key[int16_t](&k[10], NULL, 0x8000 if least else 0, 0x7f80)
+    use_key[int32_t](&k[11], NULL, <int64_t>0x80000000U if least else 0, 0x7f800000)
+    use_key[int64_t](&k[12], NULL, top if least else 0, 0x7ff0000000000000)
 
 
 cdef table_t TABLE
 
-use_order[largest_t](TABLE.of[0], 0)
-use_order[smallest_t](TABLE.of[1], 0)
+use_extremes(TABLE.of[0], False)
+use_extremes(TABLE.of[1], True)
 # A sum of bool is refused by the rules; bytes are what it would be counted in.
-use_whole[uint8_t, total_t](&TABLE.of[2][0], NULL, 0)
-use_whole[uint8_t, total_t](&TABLE.of[2][1], NULL, 0)
-use_whole[uint16_t, total_t](&TABLE.of[2][2], NULL, 0)
-use_whole[uint32_t, total_t](&TABLE.of[2][3], NULL, 0)
-use_whole[uint64_t, total_t](&TABLE.of[2][4], NULL, 0)
-use_whole[uint8_t, total_t](&TABLE.of[2][5], NULL, 0)
-use_whole[uint16_t, total_t](&TABLE.of[2][6], NULL, 0)
-use_whole[uint32_t, total_t](&TABLE.of[2][7], NULL, 0)
-use_whole[uint64_t, total_t](&TABLE.of[2][8], NULL, 0)
+use_whole[uint8_t](&TABLE.of[2][0], NULL)
+use_whole[uint8_t](&TABLE.of[2][1], NULL)
+use_whole[uint16_t](&TABLE.of[2][2], NULL)
+use_whole[uint32_t](&TABLE.of[2][3], NULL)
+use_whole[uint64_t](&TABLE.of[2][4], NULL)
+use_whole[uint8_t](&TABLE.of[2][5], NULL)
+use_whole[uint16_t](&TABLE.of[2][6], NULL)
+use_whole[uint32_t](&TABLE.of[2][7], NULL)
+use_whole[uint64_t](&TABLE.of[2][8], NULL)
 use_narrow[half_t](&TABLE.of[2][9], NULL)
 use_narrow[brain_t](&TABLE.of[2][10], NULL)
 use_narrow[float](&TABLE.of[2][11], NULL)
