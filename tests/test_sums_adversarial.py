@@ -596,3 +596,21 @@ def test_levels_agree_to_the_bit():
 
 if __name__ == "__main__":
     sys.stdout.write(f"{_kernels.LEVEL} {digest()}\n")
+
+
+def test_evidence_of_narrow_rows_stays_within_the_columns_of_its_slice():
+    """Slices of rows of few columns share one block of memory, and two threads."""
+    rng = np.random.default_rng(7)
+    scales = 10.0 ** np.linspace(-6, 5, 20)
+    data = np.zeros((90_000, 24), np.float32)
+    data[:, :20] = rng.standard_normal((90_000, 20)) * scales
+    want = np.float32([math.fsum(column.tolist()) for column in data[:, :20].T])
+    before = rk.get_num_threads()
+    try:
+        for threads in (1, 2):
+            rk.set_num_threads(threads)
+            for _ in range(20):
+                got = rk.reduce_sum(data[:, :20], 0, keepdims=False)
+                assert got.tobytes() == want.tobytes()
+    finally:
+        rk.set_num_threads(before)

@@ -726,8 +726,7 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
                     (size_t)(width - whole) * sizeof(*(sums))); \
     } while (0)
 
-/* float32, with the largest magnitude of each column and, with `leasts`, the smallest; both have
-   room for a strip at least. */
+/* float32, with the largest magnitude of each column and, with `leasts`, the smallest. */
 V_CODE void rk_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
                            float *peak, uint32_t *least, const int leasts) {
     v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
@@ -750,12 +749,25 @@ V_CODE void rk_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, d
     if (leasts) { w_store(least, l); w_store(least + 16, m); }
 }
 V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
-                          double *sums, float *peak, uint32_t *least, const int leasts) {
+                          double *sums, float *peaks, uint32_t *leasts_, const int leasts) {
+    /* Of rows that are no strip wide, what lies behind them may belong to another thread. */
+    float p[RK_STRIP], *peak = width < RK_STRIP ? p : peaks;
+    uint32_t l[RK_STRIP], *least = width < RK_STRIP ? l : leasts_;
+    if (width < RK_STRIP) {
+        memset(p, 0, sizeof p);
+        memset(l, 0, sizeof l);
+        memcpy(p, peaks, (size_t)width * 4);
+        if (leasts) memcpy(l, leasts_, (size_t)width * 4);
+    }
 #define RK_WORK(p, n, stride, column, at) \
         rk_float_strip(p, n, stride, sums + (at), peak + (column), least + (column), leasts)
     RK_STRIPS(float, 32, RK_WORK);
 #undef RK_WORK
     RK_KEEP_NEW(sums);
+    if (width < RK_STRIP) {
+        memcpy(peaks, p, (size_t)width * 4);
+        if (leasts) memcpy(leasts_, l, (size_t)width * 4);
+    }
 }
 
 /* float16, exactly; a sum of nothing but -0.0 comes out as 0.0. */
@@ -812,7 +824,7 @@ V_CODE void rk_brain_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, d
     d_store(sums, a); d_store(sums + 8, b); d_store(sums + 16, c); d_store(sums + 24, d);
     f_store(slack, even); f_store(slack + 16, odd);
 }
-/* `slack` is added to; like `sums` it has room for a strip more. */
+/* `slack` is added to; `sums` has room for a strip more. */
 V_CODE void rk_brain_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
                           double *sums, float *slack) {
     float e[1024 + RK_STRIP], f[RK_STRIP];
