@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from _thread import get_ident
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, cast
@@ -48,17 +49,22 @@ def _register(module: Any) -> None:
 
 
 class _Watcher:
-    """Waits for the import of one module, then steps aside."""
+    """Waits for the import of one module; who only asks where it is does not end the wait."""
+
+    def __init__(self) -> None:
+        self.asking: set[int] = set()
 
     def find_spec(
         self, fullname: str, path: Any = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != NAME:
+        thread = get_ident()
+        if fullname != NAME or thread in self.asking:
             return None
-        finders: list[Any] = sys.meta_path
-        if self in finders:
-            finders.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        self.asking.add(thread)
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self.asking.discard(thread)
         if spec is not None and spec.loader is not None:
             spec.loader = cast(Any, _RegisterAfter(spec.loader))
         return spec
@@ -76,6 +82,7 @@ class _RegisterAfter:
 
     def exec_module(self, module: ModuleType) -> None:
         self.loader.exec_module(module)
+        sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _Watcher)]
         _register(module)
 
     def __getattr__(self, name: str) -> Any:

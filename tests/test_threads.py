@@ -202,6 +202,23 @@ print("done")
     assert run(code) == "done"
 
 
+def test_threadpoolctl_limits_the_threads_after_somebody_has_asked_where_it_is():
+    pytest.importorskip("threadpoolctl")
+    code = """
+import importlib.util, sys
+import reducekit
+reducekit.set_num_threads(4)
+assert importlib.util.find_spec("threadpoolctl") is not None
+assert importlib.util.find_spec("threadpoolctl") is not None
+import threadpoolctl
+with threadpoolctl.threadpool_limits(1, user_api="reducekit"):
+    assert reducekit.get_num_threads() == 1
+assert reducekit.get_num_threads() == 4
+assert not [finder for finder in sys.meta_path if "reducekit" in type(finder).__module__]
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
 @pytest.mark.parametrize("first", ["reducekit", "threadpoolctl"])
 def test_threadpoolctl_limits_the_threads(first):
     """Whichever is imported first, and without one importing the other."""
