@@ -809,15 +809,23 @@ cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
             advance(&o, plan.kept, &offset, &out_offset)
 
 
-cdef void open_room(room_t* room, scratch_t* scratch) noexcept nogil:
+ctypedef fused any_scratch_t:
+    scratch_t
+    small_scratch_t
+
+
+cdef inline void open_room(room_t* room, any_scratch_t* scratch) noexcept nogil:
     room.a = scratch.a
     room.b = scratch.b
     room.c = scratch.c
     room.d = scratch.d
     room.suspects = scratch.suspects
     room.results = <char*>scratch.results
-    room.lines = scratch.lines
     room.buffer = scratch.buffer
+    if any_scratch_t is scratch_t:
+        room.lines = scratch.lines
+    else:
+        room.lines = NULL
 
 
 cdef void begin_watch(watch_t* watch, rk_atomic* stop, bint caller) noexcept nogil:
@@ -850,14 +858,7 @@ cdef void walk_few(job_t* job) noexcept nogil:
     """All tiles in one part, where they have few columns: the whole of a tiny call."""
     cdef small_scratch_t scratch
     cdef room_t room
-    room.a = scratch.a
-    room.b = scratch.b
-    room.c = scratch.c
-    room.d = scratch.d
-    room.suspects = scratch.suspects
-    room.results = <char*>scratch.results
-    room.lines = NULL
-    room.buffer = scratch.buffer
+    open_room(&room, &scratch)
     walk_tiles(job, 0, &room, &job.watch)
 
 
@@ -868,11 +869,8 @@ cdef bint walk_tiny(const job_t* job) noexcept nogil:
     """
     cdef const plan_t* plan = job.plan
     cdef const kernels_t* k = job.kernels
-    cdef double a[FEW_COLUMNS]
-    cdef double b[FEW_COLUMNS]
-    cdef double c[FEW_COLUMNS]
-    cdef unsigned int d[FEW_COLUMNS]
-    cdef Py_ssize_t suspects[FEW_COLUMNS]
+    cdef small_scratch_t scratch
+    cdef room_t room
     cdef state_t state
     cdef Py_ssize_t stride = 0, out_stride = 0
     if (plan.form != RUNS and plan.form != SHORT_RUNS or plan.n_reduced != 1 or plan.n_kept > 1
@@ -881,10 +879,8 @@ cdef bint walk_tiny(const job_t* job) noexcept nogil:
     if plan.n_kept:
         stride = plan.kept[0].stride
         out_stride = plan.kept[0].out_stride
-    state.a = a
-    state.b = b
-    state.c = c
-    state.d = d
+    open_room(&room, &scratch)
+    point_at(&state, &room)
     state.fresh = True
     set_state(job, &state)
     if plan.form == RUNS:
@@ -894,7 +890,7 @@ cdef bint walk_tiny(const job_t* job) noexcept nogil:
         k.short_runs(job.data + plan.start, plan.line, stride, 1, 0, plan.reduced[0].size, &state,
                      NULL, 0)
     return k.finish(plan.line, 1, <double>plan.terms, job.out + plan.out_start, out_stride,
-                    suspects, &state, NULL, 0) == 0
+                    room.suspects, &state, NULL, 0) == 0
 
 
 # The states of a split walk: one block, of one size, that is kept from one reduction to the

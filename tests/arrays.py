@@ -235,6 +235,29 @@ SHARING = {
 }
 
 
+class WithArray:
+    """An object that gives an array when it is asked for one."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __array__(self, dtype=None, copy=None):
+        return self.data
+
+
+class WithDlpack:
+    """An array of another library: DLPack is all that it speaks."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def __dlpack__(self, **kwargs):
+        return self.data.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self):
+        return self.data.__dlpack_device__()
+
+
 def subsets(rank):
     """Every set of axes of a rank, as tuples; the empty one first."""
     return [

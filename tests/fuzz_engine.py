@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from arrays import FLOATS, INTEGERS, NAMES, awkward, extremes, ordinary
+from arrays import FLOATS, INTEGERS, NAMES, WithArray, WithDlpack, awkward, extremes, ordinary
 from oracles import FUNCTIONS, OPS, REFERENCE, assert_same, outcome, slack_of_sums
 
 import reducekit as rk
@@ -91,25 +91,6 @@ class Subclass(np.ndarray):
 
     def __array_function__(self, *args, **kwargs):
         raise AssertionError("the subclass was asked")
-
-
-class WithArray:
-    def __init__(self, data):
-        self.data = data
-
-    def __array__(self, dtype=None, copy=None):
-        return self.data
-
-
-class WithDlpack:
-    def __init__(self, data):
-        self.data = data
-
-    def __dlpack__(self, **kwargs):
-        return self.data.__dlpack__(**kwargs)
-
-    def __dlpack_device__(self):
-        return self.data.__dlpack_device__()
 
 
 class Index:

@@ -17,6 +17,7 @@ import warnings
 
 import ml_dtypes
 import numpy as np
+from arrays import WithArray
 
 import reducekit as rk
 from reducekit import _plan, atb
@@ -32,14 +33,6 @@ class Raises:
 
     def __array__(self, dtype=None, copy=None):
         raise RuntimeError("no array")
-
-
-class GivesArray:
-    def __init__(self, data):
-        self.data = data
-
-    def __array__(self, dtype=None, copy=None):
-        return self.data
 
 
 def refused(function, *args, **kwargs):
@@ -74,7 +67,7 @@ def calls():
         "out": lambda f: f(x, 1, out=out),
         "out is data": lambda f: f(x, (), noop_with_empty_axes=True, out=x),
         "list": lambda f: f([[1.0, 2], [3, 4]]),
-        "__array__": lambda f: f(GivesArray(x)),
+        "__array__": lambda f: f(WithArray(x)),
         "swapped": lambda f: f(x.astype(">f8"), 0),
         "noop": lambda f: f(x, (), noop_with_empty_axes=True),
         "140000 elements": lambda f: f(large, 0),

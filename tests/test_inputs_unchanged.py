@@ -8,7 +8,16 @@ import threading
 
 import numpy as np
 import pytest
-from arrays import LAYOUTS, NAMES, SHARING, awkward, plain, subsets
+from arrays import (
+    LAYOUTS,
+    NAMES,
+    SHARING,
+    WithArray,
+    WithDlpack,
+    awkward,
+    plain,
+    subsets,
+)
 from oracles import FUNCTIONS, OPS, REFERENCE, assert_same, outcome
 
 import reducekit as rk
@@ -98,27 +107,6 @@ def test_the_axes_are_left_as_they_were(op):
     FUNCTIONS[op](data, array_of_axes)
     assert axes == [-1, 0]
     assert array_of_axes.tolist() == [-1, 0]
-
-
-class WithArray:
-    def __init__(self, data):
-        self.data = data
-
-    def __array__(self, dtype=None, copy=None):
-        return self.data
-
-
-class WithDlpack:
-    """An array of another library: DLPack is all that it speaks."""
-
-    def __init__(self, data):
-        self.data = data
-
-    def __dlpack__(self, **kwargs):
-        return self.data.__dlpack__(**kwargs)
-
-    def __dlpack_device__(self):
-        return self.data.__dlpack_device__()
 
 
 class WithInterface:

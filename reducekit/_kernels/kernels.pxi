@@ -19,8 +19,7 @@ from libc.string cimport memcpy, memset
 from libc.math cimport isfinite, isnan
 from .bind cimport bind1, bind2
 from .kernels cimport (
-    FEW, N_OPS, N_TYPES, SHORT, TILE, few_t, finish_t, fold_t, init_t, kernels_t, rows_t, runs_t,
-    state_t, table_t,
+    few_t, finish_t, fold_t, init_t, kernels_t, rows_t, runs_t, state_t, table_t,
 )
 
 cdef extern from "bits.h":

@@ -33,7 +33,6 @@ V_CODE v_floats f_load(const float *p) { v_floats v; memcpy(&v, p, 64); V_KEEP(v
 V_CODE v_shorts h_load(const uint16_t *p) { v_shorts v; memcpy(&v, p, 64); V_KEEP(v); return v; }
 V_CODE void d_store(double *p, v_doubles v) { memcpy(p, &v, 64); }
 V_CODE void f_store(float *p, v_floats v) { memcpy(p, &v, 64); }
-V_CODE void h_store(uint16_t *p, v_shorts v) { memcpy(p, &v, 64); }
 V_CODE v_doubles d_all(double x) { return (v_doubles){x, x, x, x, x, x, x, x}; }
 V_CODE v_floats f_all(float x) {
     return (v_floats){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
@@ -223,7 +222,6 @@ V_CODE v_floats f_load(const float *p) { v_floats v; memcpy(&v, p, 64); return v
 V_CODE v_shorts h_load(const uint16_t *p) { v_shorts v; memcpy(&v, p, 64); return v; }
 V_CODE void d_store(double *p, v_doubles v) { memcpy(p, &v, 64); }
 V_CODE void f_store(float *p, v_floats v) { memcpy(p, &v, 64); }
-V_CODE void h_store(uint16_t *p, v_shorts v) { memcpy(p, &v, 64); }
 V_CODE v_doubles d_floats(const float *p) V_EACH(v_doubles, 8, (double)p[k])
 V_CODE v_doubles d_all(double x) V_EACH(v_doubles, 8, x)
 V_CODE v_floats f_all(float x) V_EACH(v_floats, 16, x)
@@ -297,7 +295,6 @@ V_CODE double d_sum(v_doubles v) {
     return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
 }
 #endif
-V_CODE float f_sum(v_floats v) { return (float)d_sum(d_add(d_low(v), d_high(v))); }
 V_CODE float f_top(v_floats v) {      /* of numbers that are not negative */
     uint32_t x[16], top = 0;
     int k;
@@ -325,6 +322,12 @@ V_CODE double d_top(v_doubles v) {
    of which the elements that were met before are made neutral. A run shorter than a block
    goes through a copy. */
 #define RK_GROUP 16
+/* `count` elements and, behind them, as many neutral ones as fill the array. */
+#define RK_FILL(copy, from, count, neutral) do { \
+        size_t k_; \
+        for (k_ = 0; k_ < sizeof(copy) / sizeof(*(copy)); k_++) (copy)[k_] = (neutral); \
+        memcpy(copy, from, (size_t)(count) * sizeof(*(copy))); \
+    } while (0)
 
 V_CODE void rk_fold_doubles(const double *lanes, ptrdiff_t count, double *sums) {
     double four[RK_GROUP * 4], two[RK_GROUP * 2];
@@ -362,8 +365,7 @@ V_CODE void rk_halve_pairs(const double *s, const double *r, ptrdiff_t count, do
 /* A pair for each run; with `peaks`, also the largest magnitude of all (an element that is NaN
    leaves none, but shows in its sum). */
 V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
-                           ptrdiff_t size,
-                           int period, double *sums, double *rests, double *peak,
+                           ptrdiff_t size, int period, double *sums, double *rests, double *peak,
                            const int peaks) {
     v_doubles s, t, r, q, p = d_all(0), o = p, v, w, one = d_all(rk_one);
     double lanes[RK_GROUP * 8], lost[RK_GROUP * 8], two[RK_GROUP * 4], more[RK_GROUP * 4], copy[16];
@@ -372,8 +374,7 @@ V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
         const double *x = (const double *)(data + run * stride);
         ptrdiff_t length = size;
         if (size < 16) {
-            for (i = 0; i < 16; i++) copy[i] = -0.0;
-            memcpy(copy, x, (size_t)size * 8);
+            RK_FILL(copy, x, size, -0.0);
             x = copy;
             length = 16;
         }
@@ -390,9 +391,7 @@ V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
         }
         if (i < length && period > 1) {
             /* A block that ended with the run would not begin with an element that counts. */
-            ptrdiff_t k;
-            for (k = 0; k < 16; k++) copy[k] = -0.0;
-            memcpy(copy, x + i, (size_t)(length - i) * 8);
+            RK_FILL(copy, x + i, length - i, -0.0);
             RK_ENTER(s, r, d_load(copy));
             RK_ENTER(t, q, d_load(copy + 8));
             if (peaks) { p = d_max(d_abs(d_load(copy)), p); o = d_max(d_abs(d_load(copy + 8)), o); }
@@ -426,8 +425,7 @@ V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
 
    Runs of at most 4096, and the largest magnitude of all. */
 V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
-                          ptrdiff_t size,
-                          int period, double *sums, float *peak) {
+                          ptrdiff_t size, int period, double *sums, float *peak) {
     v_doubles a, b, c, d;
     v_floats p = f_all(0), q = p, v, w;
     double lanes[RK_GROUP * 8];
@@ -437,8 +435,7 @@ V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
         const float *x = (const float *)(data + run * stride);
         ptrdiff_t length = size;
         if (size < 32) {
-            for (i = 0; i < 32; i++) copy[i] = -0.0f;
-            memcpy(copy, x, (size_t)size * 4);
+            RK_FILL(copy, x, size, -0.0f);
             x = copy;
             length = 32;
         }
@@ -452,9 +449,7 @@ V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
             p = f_max(f_abs(f_load(at)), p); q = f_max(f_abs(f_load(at + 16)), q);
         }
         if (i < length && period > 1) {
-            ptrdiff_t k;
-            for (k = 0; k < 32; k++) copy[k] = -0.0f;
-            memcpy(copy, x + i, (size_t)(length - i) * 4);
+            RK_FILL(copy, x + i, length - i, -0.0f);
             a = d_add(a, d_floats(copy)); b = d_add(b, d_floats(copy + 8));
             c = d_add(c, d_floats(copy + 16)); d = d_add(d, d_floats(copy + 24));
             p = f_max(f_abs(f_load(copy)), p); q = f_max(f_abs(f_load(copy + 16)), q);
@@ -508,8 +503,7 @@ V_CODE double rk_zero_of(const uint16_t *x, ptrdiff_t size, int period) {
 
 /* Runs of at most 4096. */
 V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
-                         ptrdiff_t size,
-                         int period, double *sums) {
+                         ptrdiff_t size, int period, double *sums) {
     v_doubles a, b, c, d;
     v_floats one = f_all((float)rk_one), magic = f_all(786432.0f), u, l, t, m;
     double lanes[RK_GROUP * 8];
@@ -519,8 +513,7 @@ V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, pt
         const uint16_t *x = (const uint16_t *)(data + run * stride);
         ptrdiff_t length = size;
         if (size < 32) {
-            for (i = 0; i < 32; i++) copy[i] = 0x8000;
-            memcpy(copy, x, (size_t)size * 2);
+            RK_FILL(copy, x, size, 0x8000);
             x = copy;
             length = 32;
         }
@@ -535,9 +528,7 @@ V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, pt
             RK_PARTS_TO_DOUBLE();
         }
         if (i < length && period > 1) {
-            ptrdiff_t k;
-            for (k = 0; k < 32; k++) copy[k] = 0x8000;
-            memcpy(copy, x + i, (size_t)(length - i) * 2);
+            RK_FILL(copy, x + i, length - i, 0x8000);
             u = l = t = m = f_all(-0.0f);
             RK_SPLIT_BOTH(f_halves(copy), f_halves(copy + 16));
             RK_PARTS_TO_DOUBLE();
@@ -579,8 +570,7 @@ V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, pt
 
 /* Runs of at most 16384. */
 V_CODE void rk_quick_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
-                          ptrdiff_t size,
-                          double *sums, float *slack, const int brain) {
+                          ptrdiff_t size, double *sums, float *slack, const int brain) {
     v_doubles a, b;
     v_floats e, v, w;
     double lanes[RK_GROUP * 8];
@@ -591,8 +581,7 @@ V_CODE void rk_quick_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
         const uint16_t *x = (const uint16_t *)(data + run * stride);
         ptrdiff_t length = size;
         if (size < 128) {
-            for (i = 0; i < 128; i++) copy[i] = 0x8000;
-            memcpy(copy, x, (size_t)size * 2);
+            RK_FILL(copy, x, size, 0x8000);
             x = copy;
             length = 128;
         }
