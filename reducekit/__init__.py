@@ -12,11 +12,11 @@ except ModuleNotFoundError as error:  # the source folder, without a build
 
 from . import _threadpoolctl, schema
 from ._accumulator import Accumulator
-from ._inputs import register_accessors as _register_accessors
 from ._rules import get_default_opset, opset, set_default_opset
 from ._threads import get_num_threads, set_num_threads
 from .errors import ArgumentError, AxesError, DTypeError, OpsetError, ReduceError
 from .explain import Explanation, explain
+from .interop import register_accessors as _register_accessors
 from .tensor import Tensor
 
 _register_accessors()

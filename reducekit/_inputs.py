@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from contextlib import suppress
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _refusals
+from . import _foreign, _refusals
 from .dtypes import element_type
 from .errors import ArgumentError, DTypeError, ReduceError
 
-__all__ = ["as_array", "copy_into", "deferred", "may_share", "register_accessors"]
-
-# Arrays that are not in memory: where their class is, and the module whose `reduce` does the
-# call on them. It is loaded by name since it stands above this one, and only once such an
-# array is there: what made it is imported by then.
-_DEFERRED = (
-    ("dask.array", "Array", "reducekit.interop.dask"),
-    ("zarr", "Array", "reducekit.interop.zarr"),
-)
+__all__ = ["as_array", "copy_into", "deferred", "may_share"]
 
 
 def as_array(who: str, data: Any) -> NDArray[Any]:
@@ -81,31 +71,16 @@ def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
         The array, and a function that takes the operator's position, the array and
         the other arguments; None for all data that is read at once.
     """
-    data_array: Any = getattr(sys.modules.get("xarray"), "DataArray", None)
-    if data_array is not None and isinstance(data, data_array) and data.chunks is not None:
-        data = data.data
-    for module, name, interop in _DEFERRED:
-        kind = getattr(sys.modules.get(module), name, None)
-        if kind is not None and isinstance(data, kind):
-            return data, import_module(interop).reduce
-    return None
-
-
-def register_accessors() -> None:
-    """Give pandas and xarray their accessor if the program has imported them already."""
-    for package, kind in (("pandas", "DataFrame"), ("xarray", "DataArray")):
-        # One that is just being imported, or a module of another make, has not all of it yet.
-        if hasattr(sys.modules.get(package), kind):
-            with suppress(ImportError, AttributeError):
-                import_module(f"reducekit.interop.{package}")
+    find = getattr(_foreign.home_of(data), "deferred", None)
+    found: tuple[Any, Callable[..., Any]] | None = None if find is None else find(data)
+    return found
 
 
 def _read(who: str, data: Any) -> NDArray[Any]:
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(data, getattr(pandas, "DataFrame", ())):
-        # NumPy would bring columns of several types to one that may not hold them.
-        frame: NDArray[Any] = import_module("reducekit.interop.pandas").array_of(data, who)[0]
-        return frame
+    read = getattr(_foreign.home_of(data), "elements", None)
+    elements: NDArray[Any] | None = None if read is None else read(who, data)
+    if elements is not None:
+        return elements
     columns = _columns_of(data)
     types = {str(getattr(column, "type", getattr(column, "dtype", ""))) for column in columns}
     if len(types) > 1:
@@ -134,12 +109,13 @@ def _read(who: str, data: Any) -> NDArray[Any]:
 def refuse_missing(who: str, data: Any) -> None:
     """Raise if elements are missing: NumPy would read them as NaN or as what lies under a mask."""
     # What is not imported yet cannot have made the data, and importing it is slow.
-    ma, pandas = sys.modules.get("numpy.ma"), sys.modules.get("pandas")
+    ma = sys.modules.get("numpy.ma")
+    count = getattr(_foreign.home_of(data), "missing", None)
     if ma is not None and issubclass(type(data), ma.MaskedArray):
         missing = int(np.count_nonzero(ma.getmaskarray(data)))
         ways = "data.filled(value) or data.compressed()"
-    elif pandas is not None and isinstance(data, _kinds_of(pandas)):
-        missing = _missing_in_pandas(pandas, data)
+    elif count is not None:
+        missing = count(data)
         ways = "data.fillna(value) or data.dropna()"
     else:
         missing = sum(map(_nulls, _columns_of(data)))
@@ -164,23 +140,6 @@ def _nulls(column: Any) -> int:
     count = getattr(column, "null_count", 0)
     count = count() if callable(count) else count
     return count if isinstance(count, int) else 0
-
-
-def _kinds_of(pandas: Any) -> tuple[type, ...]:
-    try:
-        extension: type = pandas.api.extensions.ExtensionArray
-        return pandas.DataFrame, pandas.Series, pandas.Index, extension
-    except AttributeError:  # another thread is still importing it
-        return ()
-
-
-def _missing_in_pandas(pandas: Any, data: Any) -> int:
-    """The missing elements of types that have a sign for it; NaN in NumPy's floats is a value."""
-    if isinstance(data, pandas.DataFrame):
-        data = data.loc[:, [not isinstance(dtype, np.dtype) for dtype in data.dtypes]]
-    elif isinstance(data.dtype, np.dtype):
-        return 0
-    return int(np.count_nonzero(data.isna()))
 
 
 def base_view(array: NDArray[Any]) -> NDArray[Any]:

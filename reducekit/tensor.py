@@ -5,13 +5,12 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _engine, _html, _refusals, _rules, _show, schema
+from . import _engine, _foreign, _html, _refusals, _rules, _show, schema
 from ._inputs import as_array, deferred
 from ._names import Dims, check_dims, position, to_positions
 from .dtypes import ElementType, element_type
@@ -207,7 +206,7 @@ class Tensor:
         Tensor(shape=(2,), dtype=int64, dims=('column',))
         [5 4]
         """
-        array, names = import_module("reducekit.interop.pandas").array_of(frame)
+        array, names = _foreign.home("pandas").array_of(frame)
         return cls(array, names if dims is None else dims, opset)
 
     def to_frame(self, index: Any = None, columns: Any = None) -> Any:
@@ -240,9 +239,7 @@ class Tensor:
              a  b
         max  4  5
         """
-        return import_module("reducekit.interop.pandas").frame_of(
-            self.numpy(), self._dims, index, columns
-        )
+        return _foreign.home("pandas").frame_of(self.numpy(), self._dims, index, columns)
 
     @classmethod
     def from_xarray(cls, array: Any, opset: int | str | None = None) -> Tensor:
@@ -276,7 +273,7 @@ class Tensor:
         >>> rk.Tensor.from_xarray(da).reduce_max("time", keepdims=False).dims
         ('place',)
         """
-        data, names = import_module("reducekit.interop.xarray").data_of(array)
+        data, names = _foreign.home("xarray").data_of(array)
         return cls(data, names, opset)
 
     def to_xarray(self, coords: Any = None, name: Any = None) -> Any:
@@ -306,9 +303,7 @@ class Tensor:
         >>> rk.Tensor([1, 5], dims="time").to_xarray({"time": [10, 20]}).sel(time=20).item()
         5
         """
-        return import_module("reducekit.interop.xarray").data_array_of(
-            self._array, self._dims, coords, name
-        )
+        return _foreign.home("xarray").data_array_of(self._array, self._dims, coords, name)
 
     def with_opset(self, opset: int | str | None) -> Tensor:
         """The same elements and names under another opset.
@@ -1009,7 +1004,7 @@ def _lazy_text(array: Any) -> str:
 
 
 def _survey_lazy(array: Any) -> tuple[Any, Any, int, int, int, tuple[str, ...]]:
-    found = import_module("reducekit.interop.dask").survey(array)
+    found = _foreign.home("dask").survey(array)
     return (*found, (_lazy_text(array),))
 
 

@@ -24,16 +24,17 @@ LAYERS = [
     ["dtypes"],
     ["schema"],
     ["_refusals"],
-    ["_dlpack", "_cpu", "_plan", "_rules", "_threads", "_names", "_show"],
+    ["_dlpack", "_cpu", "_foreign", "_plan", "_rules", "_threads", "_names", "_show"],
     ["_inputs", "_kernels", "_html", "_threadpoolctl"],
     ["_pairs", "_sums"],
     ["_walk"],
     ["_engine"],
     ["explain", "reference", "_accumulator"],
     ["tensor", "atb"],
+    ["interop"],
     ["__init__"],
     ["_files", "_pieces", "testing", "plot"],
-    ["interop", "onnx", "widgets", "bench"],
+    ["onnx", "widgets", "bench"],
     ["cli", "demo", "pandas", "xarray"],
     ["__main__"],
 ]
@@ -51,7 +52,11 @@ _CYTHON_IMPORT = re.compile(
 
 
 def imports_of(path):
-    """Every (module, names) that a source imports, also inside functions; dots count levels."""
+    """Every (module, names) that a source imports, also inside functions; dots count levels.
+
+    A text that is the dotted name of a module of the package counts too: whoever writes
+    one imports it by that name.
+    """
     text = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         for node in ast.walk(ast.parse(text)):
@@ -60,6 +65,14 @@ def imports_of(path):
             elif isinstance(node, ast.ImportFrom):
                 names = tuple(alias.name for alias in node.names)
                 yield "." * node.level + (node.module or ""), names
+            elif isinstance(node, ast.JoinedStr):
+                named = re.match(r"reducekit(\.\w+)*", dotted(node))
+                if named:
+                    yield named[0].rstrip("."), ()
+            elif isinstance(node, ast.Constant) and re.fullmatch(
+                r"reducekit(\.\w+)+", str(node.value)
+            ):
+                yield node.value, ()
         return
     text = re.sub(r'("""|\'\'\').*?\1', "", text, flags=re.DOTALL)  # strings hold C and examples
     for found in _CYTHON_IMPORT.finditer(text):
@@ -70,6 +83,19 @@ def imports_of(path):
         else:
             names = re.sub(r"[()\n]", " ", found["names"]).split(",")
             yield found["source"], tuple(name.split()[0] for name in names if name.split())
+
+
+def dotted(node):
+    """What an f-string says, as far as it is known; the package's own name is."""
+    known = ""
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            known += part.value
+        elif ast.unparse(part.value) == "__package__":
+            known += "reducekit"
+        else:
+            return known
+    return known
 
 
 def unit(parts):
@@ -149,6 +175,8 @@ def test_kernels_know_nothing_of_operators_and_shapes():
         ("a.pyx", "from .b cimport (\n    c, d,\n)\ncimport numpy as cnp", {
             ".b": ("c", "d"), "numpy": ()}),
         ("a.pyx", 'include "b.pxi"', {".": ("b",)}),
+        ("a.py", 'load("reducekit.b.c"); "reducekit is a name"', {"reducekit.b.c": ()}),
+        ("a.py", 'load(f"reducekit.b.{c}"); load(f"{a}.b")', {"reducekit.b": ()}),
     ],
 )  # fmt: skip
 def test_the_parser_of_this_test(tmp_path, path, source, expected):
@@ -171,6 +199,7 @@ def test_importing_the_package_loads_nothing_optional():
     assert "reducekit._engine" in loaded
     assert not loaded & set(OPTIONAL)
     assert "reducekit.reference" not in loaded
+    assert not [name for name in loaded if name.startswith("reducekit.interop.")]
     core = loaded - loaded_by("import numpy, ml_dtypes")
     ours = {name for name in core if name.split(".")[0] == "reducekit"}
     third = {

@@ -7,7 +7,7 @@ array whose chunks are reduced with reducekit's kernels and then joined as a tre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,12 @@ from ._partial import Part, finish, join, start
 dask = need("dask", "dask", "reducing dask arrays")
 da = need("dask.array", "dask", "reducing dask arrays")
 
-__all__ = ["reduce", "survey"]
+__all__ = ["deferred", "reduce", "survey"]
+
+
+def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
+    """The array and what reduces it, for whoever is given a dask array; None for other data."""
+    return (data, reduce) if isinstance(data, da.Array) else None
 
 
 def reduce(

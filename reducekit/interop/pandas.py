@@ -523,6 +523,26 @@ def _positions(who: str, axes: Any, ndim: int) -> Any:
     return axes
 
 
+def missing(data: Any) -> int:
+    """How many elements are missing, by types that have a sign for it; NaN in floats is a value."""
+    if isinstance(data, pd.DataFrame):
+        data = data.loc[:, [not isinstance(dtype, np.dtype) for dtype in data.dtypes]]
+    elif isinstance(data.dtype, np.dtype):
+        return 0
+    return int(np.count_nonzero(data.isna()))
+
+
+def elements(who: str, data: Any) -> NDArray[Any] | None:
+    """The elements of a DataFrame: NumPy would bring columns of several types to one.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        None for what has one type, which NumPy reads as it is.
+    """
+    return array_of(data, who)[0] if isinstance(data, pd.DataFrame) else None
+
+
 def array_of(frame: Any, who: str = "Tensor.from_frame") -> tuple[NDArray[Any], list[str]]:
     """The values of a DataFrame or Series, and names for the axes."""
     if isinstance(frame, pd.Series):

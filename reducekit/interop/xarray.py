@@ -6,10 +6,10 @@ attributes stay, and data in dask arrays stays lazy.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Literal
 
-from .. import _engine, _rules, schema
+from .. import _engine, _inputs, _rules, schema
 from .._names import listed
 from ..dtypes import element_type
 from ..errors import AxesError, DTypeError
@@ -17,7 +17,7 @@ from ._missing import need
 
 xr = need("xarray", "xarray", "reducing DataArrays")
 
-__all__ = ["ArrayReductions", "DatasetReductions", "data_array_of", "data_of"]
+__all__ = ["ArrayReductions", "DatasetReductions", "data_array_of", "data_of", "deferred"]
 
 
 class _Reductions:
@@ -331,6 +331,12 @@ def _names(who: str, dim: Any, dims: tuple[Hashable, ...]) -> list[Hashable] | N
             known = listed([str(each) for each in dims]) if dims else "none: there are none"
             raise AxesError(f"{who}: there is no dimension {name!r}; use {known}")
     return names
+
+
+def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
+    """The dask array in a DataArray and what reduces it; None for what is in memory."""
+    lazy = isinstance(data, xr.DataArray) and data.chunks is not None
+    return _inputs.deferred(data.data) if lazy else None
 
 
 def data_of(array: Any) -> tuple[Any, tuple[Hashable, ...]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -21,7 +22,7 @@ from ._progress import progress_bar
 
 zarr = need("zarr", "zarr", "reducing zarr arrays")
 
-__all__ = ["reduce", "reduce_max", "reduce_min", "reduce_sum"]
+__all__ = ["deferred", "reduce", "reduce_max", "reduce_min", "reduce_sum"]
 
 # A block is as many whole chunks as fit here, or one.
 _BLOCK_BYTES = 16 << 20
@@ -156,6 +157,11 @@ def reduce_sum(
     return reduce(
         2, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, exact, progress
     )  # fmt: skip
+
+
+def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
+    """The array and what reduces it, for whoever is given a zarr array; None for other data."""
+    return (data, reduce) if isinstance(data, zarr.Array) else None
 
 
 def reduce(
