@@ -17,8 +17,6 @@ NEEDS = {
     "reducekit.pandas": "pandas",
     "reducekit.tensor": "xarray",
     "reducekit.xarray": "xarray",
-    "reducekit.interop.torch": "torch",
-    "reducekit.interop.onnx": "onnx",
     "reducekit.onnx": "onnx",
     "reducekit.plot": "matplotlib",
     "reducekit.widgets": "ipywidgets",

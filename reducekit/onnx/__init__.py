@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .backend import Backend, Prepared
-    from .check import Finding, NodeReport, Report, check_model
+    from .check import check_model
     from .evaluator import OPS, Evaluator, operator_class, ops
     from .faults import FAULTS, Fault
     from .inference import TensorType, infer_node
+    from .report import Finding, NodeReport, Report
 
 _HOME = {
     "Backend": "backend",
     "Prepared": "backend",
-    "Finding": "check",
-    "NodeReport": "check",
-    "Report": "check",
+    "Finding": "report",
+    "NodeReport": "report",
+    "Report": "report",
     "check_model": "check",
     "OPS": "evaluator",
     "Evaluator": "evaluator",
