@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _engine, _foreign, _html, _refusals, _rules, _show, schema
-from ._inputs import as_array, deferred
-from ._names import Dims, check_dims, position, to_positions
-from .dtypes import ElementType, element_type
+from .. import _engine, _foreign, _refusals, _rules, _show, schema
+from .._inputs import as_array, deferred
+from .._names import Dims, check_dims, position, to_positions
+from ..dtypes import ElementType, element_type
+from ._indexing import names_after
+
+if TYPE_CHECKING:
+    # These are imported when somebody looks: they took 1 of the 10 ms of the package's import.
+    from ._description import Description
 
 __all__ = ["Description", "Tensor"]
 
@@ -630,22 +634,9 @@ class Tensor:
         >>> d.minimum, d.maximum, d.nan
         (np.float64(1.0), np.float64(3.0), 1)
         """
-        array, kind = self._array, self._kind
-        if self._is_lazy:
-            low, high, nan, positive, negative, layout = _survey_lazy(array)
-            return Description(
-                shape=self.shape, dims=self._dims, dtype=kind.name, opset=self._opset,
-                minimum=low, maximum=high, nan=nan, positive_infinity=positive,
-                negative_infinity=negative, memory=0, nbytes=self.nbytes, layout=layout,
-            )  # fmt: skip
-        with np.errstate(invalid="ignore"):  # looking at a signalling NaN is no accident
-            low, high, nan, positive, negative = _survey(array, kind)
-        return Description(
-            shape=self.shape, dims=self._dims, dtype=kind.name, opset=self._opset,
-            minimum=low, maximum=high, nan=nan, positive_infinity=positive,
-            negative_infinity=negative, memory=_show.occupied(array),
-            nbytes=self.nbytes, layout=_show.layout_words(array),
-        )  # fmt: skip
+        from ._description import describe
+
+        return describe(self._array, self._kind, self._dims, self._opset)
 
     @property
     def _kind(self) -> ElementType:
@@ -669,7 +660,7 @@ class Tensor:
             selected = self._array[tuple(item for item in items if item is not Ellipsis)]
         else:
             selected = self._array[whole]
-        dims = None if self._dims is None else _names_after(self._dims, whole)
+        dims = None if self._dims is None else names_after(self._dims, whole)
         return self._like(selected, dims)
 
     def __len__(self) -> int:
@@ -743,14 +734,14 @@ class Tensor:
             If the elements are big-endian, or read-only and the consumer does not
             understand DLPack 1.0, which is the first that can say so.
         """
-        from . import _dlpack
+        from .. import _dlpack
 
         return _dlpack.export(
             self.numpy(), stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
         )
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        from . import _dlpack
+        from .. import _dlpack
 
         # A lazy array is computed in the memory of the CPU.
         return _dlpack.device(np.empty(0) if self._is_lazy else self._array)
@@ -766,107 +757,18 @@ class Tensor:
 
     def __repr__(self) -> str:
         """The head and a few values, from the edges alone where there are many."""
+        from ._look import head, lazy_text
+
         if self._is_lazy:
-            return f"{_head(self)}\n{_lazy_text(self._array)}"
+            return f"{head(self)}\n{lazy_text(self._array)}"
         with np.errstate(invalid="ignore"):
-            return f"{_head(self)}\n{_show.values_text(self._array)}"
+            return f"{head(self)}\n{_show.values_text(self._array)}"
 
     def _repr_html_(self) -> str:
+        from ._look import card
+
         with np.errstate(invalid="ignore"):
-            return _tensor_card(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What :meth:`Tensor.describe` found.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        The sizes of the axes.
-    dims : tuple of (str or None), or None
-        Their names.
-    dtype : str
-        The element type, by NumPy's full name.
-    opset : int or None
-        The tensor's opset.
-    minimum, maximum : NumPy scalar or None
-        The range of the elements that are not NaN, infinities included; None if there are none.
-    nan, positive_infinity, negative_infinity : int
-        How many elements are so.
-    memory : int
-        Bytes from the first to the last element in memory.
-    nbytes : int
-        Bytes of a plain copy.
-    layout : tuple of str
-        How the elements lie in memory.
-    """
-
-    shape: tuple[int, ...]
-    dims: Dims
-    dtype: str
-    opset: int | None
-    minimum: Any
-    maximum: Any
-    nan: int
-    positive_infinity: int
-    negative_infinity: int
-    memory: int
-    nbytes: int
-    layout: tuple[str, ...]
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        size = 1
-        for n in self.shape:
-            size *= n
-        return size
-
-    def _rows(self) -> list[tuple[str, str]]:
-        rows = [("type", self.dtype), ("elements", f"{self.size:,}")]
-        if self.minimum is not None:
-            rows.append(("range", f"{self.minimum!s} to {self.maximum!s}"))
-        elif self.size:
-            rows.append(("range", "none: every element is NaN"))
-        else:
-            rows.append(("range", "none: there are no elements"))
-        if self.dtype in ("float16", "bfloat16", "float32", "float64"):
-            signs = f"{self.positive_infinity:,} positive, {self.negative_infinity:,} negative"
-            rows += [("NaN", f"{self.nan:,}"), ("infinity", signs)]
-        memory = _show.bytes_text(self.memory)
-        if self.memory < self.nbytes:
-            memory += f" ({_show.bytes_text(self.nbytes)} as a copy)"
-        rows.append(("memory", ", ".join([memory, *self.layout])))
-        rows.append(("opset", "the one in force" if self.opset is None else str(self.opset)))
-        return rows
-
-    def __str__(self) -> str:
-        axes = []
-        for axis, size in enumerate(self.shape):
-            name = self.dims[axis] if self.dims else None
-            word = f"  {_show.visible(name)}" if name else ""
-            axes.append((f"axis {axis}", f"{_show.size_text(size)}{word}"))
-        rows = [*(axes or [("axes", "none (rank 0)")]), *self._rows()]
-        width = max(len(title) for title, _ in rows)
-        return "\n".join(f"{title:<{width}}  {text}" for title, text in rows)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f'<tr><th scope="row">{_html.escape(title)}</th>'
-            f'<td style="text-align:left">{_html.escape(text, 120)}</td></tr>'
-            for title, text in self._rows()
-        )
-        body = _html.facts("Description", [self.dtype, f"rank {len(self.shape)}"])
-        table = _html.scroll(
-            '<table class="rk-grid"><caption>what the elements are</caption>'
-            f"<tbody>{rows}</tbody></table>",
-            "what the elements are",
-        )
-        body += f'<div class="rk-parts">{_axes_part(self.shape, self.dims)}{table}</div>'
-        return _html.card(str(self), body, axes=True)
+            return card(self)
 
 
 # Reading, not copying, so that a mask or an index may be a tensor.
@@ -890,102 +792,6 @@ def _plain_index(item: Any) -> Any:
     return array.astype(np.intp) if array.size == 0 and array.dtype.kind == "f" else array
 
 
-def _names_after(dims: tuple[str | None, ...], items: tuple[Any, ...]) -> tuple[str | None, ...]:
-    """The names of the axes of ``array[items]``, which NumPy has accepted already.
-
-    One pass follows NumPy's own: each item consumes axes and yields axes. Items
-    that are arrays, and integers beside them, yield one common block, which
-    stands where they stand if they are neighbours and first otherwise.
-    """
-    used = sum(_consumes(item) for item in items)
-    names: list[str | None] = []
-    arrays: list[tuple[str | None, tuple[int, ...]]] = []
-    has_arrays = any(_is_array_index(item) for item in items)
-    block_at = -1
-    neighbours = True
-    just_before = False
-    axis = 0
-    for item in items:
-        joins = has_arrays and (_is_array_index(item) or _is_integer(item))
-        if joins:
-            if block_at < 0:
-                block_at = len(names)
-            elif not just_before:
-                neighbours = False
-        just_before = joins
-        if item is None:
-            names.append(None)
-        elif item is Ellipsis:
-            count = len(dims) - used
-            names += dims[axis : axis + count]
-            axis += count
-        elif isinstance(item, slice):
-            names.append(dims[axis])
-            axis += 1
-        elif _is_array_index(item):
-            arrays += _index_arrays(item, dims, axis)
-            axis += _consumes(item)
-        else:  # an integer drops its axis
-            axis += 1
-    names += dims[axis:]
-    if not has_arrays:
-        return tuple(names)
-    at = block_at if neighbours else 0
-    return (*names[:at], *_block_names(arrays), *names[at:])
-
-
-def _is_array_index(item: Any) -> bool:
-    """Whether NumPy treats the item as an index array: bool scalars are, integers of rank 0 not."""
-    if isinstance(item, (bool, np.bool_)):
-        return True
-    return isinstance(item, np.ndarray) and (item.ndim > 0 or item.dtype == np.bool_)
-
-
-def _is_integer(item: Any) -> bool:
-    if item is None or item is Ellipsis or isinstance(item, slice):
-        return False
-    return not _is_array_index(item)
-
-
-def _consumes(item: Any) -> int:
-    """How many axes an item stands for."""
-    if item is None or item is Ellipsis:
-        return 0
-    if _is_array_index(item) and np.asarray(item).dtype == np.bool_:
-        return np.ndim(item)
-    return 1
-
-
-def _index_arrays(
-    item: Any, dims: tuple[str | None, ...], axis: int
-) -> list[tuple[str | None, tuple[int, ...]]]:
-    """The name and the shape of each integer array that an index array stands for."""
-    array = np.asarray(item)
-    if array.dtype != np.bool_:
-        return [(dims[axis], array.shape)]
-    count = 2 if array.ndim > 1 else 1
-    # The lengths do not matter to the names, so the mask need not be counted.
-    return [(dims[axis + i], (count,)) for i in range(array.ndim)]
-
-
-def _block_names(arrays: list[tuple[str | None, tuple[int, ...]]]) -> list[str | None]:
-    """The names of the block that index arrays make together.
-
-    A name survives where its array alone runs along one axis of the block: for a
-    single array of rank 1, and for the open mesh that ``np.ix_`` makes.
-    """
-    if not arrays:  # bool scalars alone bring an axis that no axis was before
-        return [None]
-    rank = max(len(shape) for _, shape in arrays)
-    if rank != len(arrays):
-        return [None] * rank
-    for i, (_, shape) in enumerate(arrays):
-        padded = (1,) * (rank - len(shape)) + shape
-        if any(n != 1 for j, n in enumerate(padded) if j != i):
-            return [None] * rank
-    return [name for name, _ in arrays]
-
-
 def _lazy_array(data: Any) -> Any:
     """The dask array in ``data``, if that is what it is or holds."""
     elsewhere = deferred(data)
@@ -997,146 +803,9 @@ def _lazy_array(data: Any) -> Any:
     return array
 
 
-def _lazy_text(array: Any) -> str:
-    sizes = " x ".join(str(size) for size in array.chunksize)
-    chunks = _show.count_text(array.npartitions, "chunk")
-    return f"not computed: {chunks}{f' of up to {sizes}' if sizes else ''} in dask"
+def __getattr__(name: str) -> Any:
+    if name == "Description":
+        from ._description import Description
 
-
-def _survey_lazy(array: Any) -> tuple[Any, Any, int, int, int, tuple[str, ...]]:
-    found = _foreign.home("dask").survey(array)
-    return (*found, (_lazy_text(array),))
-
-
-def _survey(array: NDArray[Any], kind: ElementType) -> tuple[Any, Any, int, int, int]:
-    """Minimum and maximum without NaN, and the counts of NaN, +infinity and -infinity."""
-    if array.size == 0:
-        return None, None, 0, 0, 0
-    repeats = 1
-    once: list[Any] = []
-    for size, stride in zip(array.shape, array.strides, strict=True):
-        repeated = stride == 0 and size > 1
-        repeats *= size if repeated else 1
-        once.append(slice(0, 1) if repeated else slice(None))
-    array = array[tuple(once)] if once else array
-    low = _engine.reduce_min(array, keepdims=False, strict=False)[()]
-    high = _engine.reduce_max(array, keepdims=False, strict=False)[()]
-    if kind.kind != "float" or not (np.isnan(low) or np.isinf(low) or np.isinf(high)):
-        return low, high, 0, 0, 0
-    nan = positive = negative = 0
-    lows, highs = [], []
-    pieces = np.nditer(
-        [array], ["external_loop", "buffered"], [["readonly", "aligned"]],
-        op_dtypes=[kind.numpy_dtype], casting="equiv", buffersize=1 << 18,
-    )  # fmt: skip
-    for piece in pieces:
-        part: NDArray[Any] = np.asarray(piece)
-        is_nan = np.isnan(part)
-        found = int(np.count_nonzero(is_nan))
-        nan += found
-        part = part[~is_nan] if found else part
-        positive += int(np.count_nonzero(part == np.inf))
-        negative += int(np.count_nonzero(part == -np.inf))
-        if part.size:
-            lows.append(_engine.reduce_min(part, keepdims=False, strict=False))
-            highs.append(_engine.reduce_max(part, keepdims=False, strict=False))
-    if not lows:
-        return None, None, nan * repeats, 0, 0
-    low = _engine.reduce_min(np.stack(lows), keepdims=False, strict=False)[()]
-    high = _engine.reduce_max(np.stack(highs), keepdims=False, strict=False)[()]
-    return low, high, nan * repeats, positive * repeats, negative * repeats
-
-
-def _head(tensor: Tensor) -> str:
-    parts = [f"shape={tensor.shape}", f"dtype={tensor.dtype}"]
-    if tensor.dims is not None:
-        names = tuple(None if n is None else _show.clip(n, 40) for n in tensor.dims)
-        parts.append(f"dims={names}")
-    if tensor.opset is not None:
-        parts.append(f"opset={tensor.opset}")
-    return f"Tensor({', '.join(parts)})"
-
-
-def _axes_part(shape: tuple[int, ...], dims: Dims) -> str:
-    """The shape as a table with one column for each axis; nothing at rank 0."""
-    if not shape:
-        return ""
-    sizes = [_html.cell(_show.size_text(size), "rk-size") for size in shape]
-    table = _html.axis_table("shape", dims, [("size", sizes)], len(shape))
-    return f'<div class="rk-axes">{_html.scroll(table, "shape")}</div>'
-
-
-def _tensor_card(tensor: Tensor) -> str:
-    array, kind = tensor._array, tensor._kind
-    opset = "opset in force" if tensor.opset is None else f"opset {tensor.opset}"
-    words = [
-        kind.name,
-        f"rank {tensor.ndim}",
-        _show.count_text(tensor.size, "element"),
-        *(["lazy"] if tensor._is_lazy else [_show.memory_text(array)]),
-        *([] if tensor._is_lazy else _show.layout_words(array)),
-        opset,
-    ]
-    body = _html.facts("Tensor", words)
-    axes = _axes_part(tensor.shape, tensor.dims)
-    if tensor._is_lazy:
-        values = f'<div class="rk-say">{_html.escape(_lazy_text(array))}</div>'
-    else:
-        values = _values_part(array, kind, tensor.dims)
-    body += f'<div class="rk-parts">{axes}{values}</div>'
-    return _html.card(repr(tensor), body, axes=True, odd=True)
-
-
-def _values_part(array: NDArray[Any], kind: ElementType, dims: Dims) -> str:
-    """A table of the values: all of a small plane, the edges of a large one."""
-    if array.size == 0:
-        return '<div class="rk-say">no elements</div>'
-    shown = _show.plane(array)
-    rows = _show.edges(shown.shape[0], 5, 2) if array.ndim > 1 else [0]
-    columns = _show.edges(shown.shape[1], *((5, 2) if array.ndim > 1 else (7, 2)))
-    caption = "value" if array.ndim == 0 else "values"
-    if array.ndim > 2:
-        planes = array.size // shown.size
-        caption += f" at {_show.plane_text(array.ndim)}"
-        caption += f", the first of {_show.count_text(planes, 'plane')}" if planes > 1 else ""
-    if None in rows or None in columns:
-        caption += ", edges only"
-    heads = ""
-    if array.ndim:
-        names = (dims or (None,) * array.ndim)[-2:]
-        corner = ""
-        if array.ndim == 1:
-            corner = _axis_word(names[0], 0) + " &rarr;"
-        else:
-            down, right = _axis_word(names[0], array.ndim - 2), _axis_word(names[1], array.ndim - 1)
-            corner = f"{down} &darr; {right} &rarr;"
-        heads = "".join(
-            f'<th scope="col">{"&hellip;" if column is None else column}</th>' for column in columns
-        )
-        heads = f"<thead><tr><td>{corner}</td>{heads}</tr></thead>"
-    lines = []
-    for row in rows:
-        cells = []
-        if array.ndim:
-            word = "value" if array.ndim == 1 else "&hellip;" if row is None else str(row)
-            cells.append(f'<th scope="row">{word}</th>')
-        for column in columns:
-            if row is None or column is None:
-                cells.append(_html.cell("&hellip;", "rk-gap"))
-                continue
-            value = shown[row, column]
-            text, odd = _show.value_text(value, kind)
-            if odd == "rounded":
-                cells.append(_html.cell(text, title=str(value)))
-            else:
-                cells.append(_html.cell(text, f"rk-{odd}" if odd else ""))
-        lines.append(f"<tr>{''.join(cells)}</tr>")
-    table = (
-        f'<table class="rk-grid"><caption>{_html.escape(caption, 120)}</caption>'
-        f"{heads}<tbody>{''.join(lines)}</tbody></table>"
-    )
-    return _html.scroll(table, caption)
-
-
-def _axis_word(name: str | None, axis: int) -> str:
-    return f"axis {axis}" if name is None else _html.escape(name, 16)
+        return Description
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
