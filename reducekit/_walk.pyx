@@ -315,7 +315,7 @@ cdef inline bint by_period(const plan_t* plan, const kernels_t* k, bint exact) n
     """Whether a strided run is met as a contiguous one, of which only some elements count."""
     return (plan.form == NARROW and plan.across == 1 and k.strides and not exact
             and (plan.period == 2 or plan.period == 4 or plan.period == 8)
-            and plan.reduced[plan.n_reduced - 1].size >= 32)
+            and plan.reduced[plan.n_reduced - 1].size > 32)      # 64 bytes and more
 
 
 cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* data,

@@ -15,10 +15,6 @@
 /* Two names for 16 bits: Cython's fused types tell kernels apart by name. */
 typedef uint16_t half_t;
 typedef uint16_t brain_t;
-/* Likewise for the direction of an extreme. */
-typedef int largest_t;
-typedef int smallest_t;
-typedef int total_t;
 
 static inline float rk_float(uint32_t bits) { float x; memcpy(&x, &bits, 4); return x; }
 static inline double rk_double(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }
@@ -153,6 +149,13 @@ static inline uint16_t rk_double_to_brain(double x) {
     if (isinf(x)) return x > 0 ? 0x7f80 : 0xff80;
     return rk_float_to_brain(rk_odd_float(x));
 }
+
+/* 256 bytes of nothing and 256 of all bits: read from somewhere in the first half, the mask of a
+   block of which some elements at the beginning do not count. */
+#define RK_EIGHT_TIMES(x) x, x, x, x, x, x, x, x
+static const uint64_t RK_NEW[64] = {
+    RK_EIGHT_TIMES(0), RK_EIGHT_TIMES(0), RK_EIGHT_TIMES(0), RK_EIGHT_TIMES(0),
+    RK_EIGHT_TIMES(~0ull), RK_EIGHT_TIMES(~0ull), RK_EIGHT_TIMES(~0ull), RK_EIGHT_TIMES(~0ull)};
 
 /* Ask for a line of memory that a run will reach soon. */
 #if defined(__GNUC__) || defined(__clang__)

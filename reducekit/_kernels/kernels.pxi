@@ -27,8 +27,6 @@ cdef extern from "bits.h":
     # the C types are those of the header.
     ctypedef unsigned short half_t
     ctypedef unsigned int brain_t
-    ctypedef int largest_t
-    ctypedef short total_t
     double rk_one
     int8_t rk_key8(int8_t bits, int8_t flip) noexcept nogil
     int16_t rk_key16(int16_t bits, int16_t flip, int16_t fold, int16_t turn) noexcept nogil
@@ -50,6 +48,7 @@ cdef extern from "bits.h":
     float rk_odd_float(double) noexcept nogil
     uint16_t rk_float_to_half(float) noexcept nogil
     uint16_t rk_float_to_brain(float) noexcept nogil
+    const uint64_t* RK_NEW
     void RK_PREFETCH(const void*) noexcept nogil
     Py_ssize_t RK_AHEAD
 
@@ -84,25 +83,15 @@ cdef extern from "lanes.h":
     void rk_short_sums(const char*, Py_ssize_t count, Py_ssize_t run, double* sums,
                        double* rests, bint single, bint pairs) noexcept nogil
 
-ctypedef fused whole_t:
-    int8_t
+ctypedef fused word_t:
+    int8_t                     # order keys, of which the largest is wanted
     int16_t
     int32_t
     int64_t
-    uint8_t
+    uint8_t                    # integers, to be added
     uint16_t
     uint32_t
     uint64_t
-
-ctypedef fused word_t:         # the bits of an element, and its order key
-    int8_t
-    int16_t
-    int32_t
-    int64_t
-
-ctypedef fused order_t:        # an extreme of keys or a sum, fixed when the kernel is compiled
-    largest_t
-    total_t
 
 ctypedef fused item_t:
     int8_t
@@ -156,13 +145,6 @@ cdef inline void ask_for(const char* p, Py_ssize_t size) noexcept nogil:
         RK_PREFETCH(p + RK_AHEAD + i)
 
 
-cdef inline bint is_total(order_t order) noexcept nogil:
-    if order_t is total_t:
-        return True
-    else:
-        return False
-
-
 cdef inline void emit(const item_t* results, Py_ssize_t count, char* out,
                       Py_ssize_t out_stride) noexcept nogil:
     cdef Py_ssize_t i
@@ -173,133 +155,284 @@ cdef inline void emit(const item_t* results, Py_ssize_t count, char* out,
         (<item_t*>(out + i * out_stride))[0] = results[i]
 
 
-# ---------------------------------------------------------------- integers
+# ---------------------------------------------------------------- words
 #
-# Sums, whose unsigned arithmetic wraps by definition, and what order keys share with them:
-# the two differ in how two elements become one.
+# Sums of integers and extremes of order keys (bits.h says which) differ only in how two
+# elements become one, so one family serves both: unsigned words are added, and wrap by
+# definition; of signed ones the larger is kept. An extreme thus needs no evidence of NaN or of
+# the sign of a zero, and both directions and all types of one size share a kernel.
 
-cdef inline whole_t join(whole_t x, whole_t y, order_t order) noexcept nogil:
-    if order_t is largest_t:
+cdef inline word_t take(word_t bits, word_t flip, word_t fold, word_t turn) noexcept nogil:
+    """An element, as it is joined to others."""
+    if word_t is int8_t:
+        return rk_key8(bits, flip)
+    elif word_t is int16_t:
+        return rk_key16(bits, flip, fold, turn)
+    elif word_t is int32_t:
+        return rk_key32(bits, flip, fold, turn)
+    elif word_t is int64_t:
+        return rk_key64(bits, flip, fold, turn)
+    else:
+        return bits
+
+
+cdef inline word_t bits_of(word_t key, word_t flip, word_t fold, word_t turn) noexcept nogil:
+    if word_t is int8_t:
+        return rk_key8(key, flip)
+    elif word_t is int16_t:
+        return rk_unkey16(key, flip, fold, turn)
+    elif word_t is int32_t:
+        return rk_unkey32(key, flip, fold, turn)
+    elif word_t is int64_t:
+        return rk_unkey64(key, flip, fold, turn)
+    else:
+        return key
+
+
+cdef inline bint are_keys(const word_t* kind) noexcept nogil:
+    return <word_t>(~<uint64_t>0) < <word_t>1
+
+
+cdef inline word_t join(word_t x, word_t y) noexcept nogil:
+    if are_keys[word_t](NULL):
         return x if x > y else y
     else:
-        return <whole_t>(x + y)
+        return <word_t>(x + y)
 
 
-cdef inline void whole_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
-                            const whole_t* kind, order_t order) noexcept nogil:
-    memset(<whole_t*>state.a + first, 0, count * sizeof(whole_t))
+cdef inline word_t neutral(const word_t* kind) noexcept nogil:
+    """What changes nothing: the least key, or nothing."""
+    if are_keys[word_t](NULL):
+        return <word_t>(<uint64_t>1 << (8 * sizeof(word_t) - 1))
+    else:
+        return 0
 
 
-cdef inline whole_t join_lanes(whole_t* lane, order_t order) noexcept nogil:
-    """Fold 256 bytes of lanes into one element."""
-    cdef Py_ssize_t k, half = 128 // sizeof(whole_t)
-    while half:
-        for k in range(half):
-            lane[k] = join(lane[k], lane[half + k], order)
-        half //= 2
-    return lane[0]
+cdef inline void give(const word_t* words, Py_ssize_t step, Py_ssize_t count, word_t* to,
+                      const state_t* state) noexcept nogil:
+    """Results; a NaN is the quiet one."""
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    cdef word_t infinity = <word_t>(~neutral[word_t](NULL) - turn)
+    cdef word_t quiet = <word_t>(infinity | (turn + 1) >> 1)
+    cdef word_t top = <word_t>(infinity - turn), key
+    cdef Py_ssize_t i
+    # Of integers the top is the largest key there is.
+    for i in range(count):
+        key = words[i * step]
+        if are_keys[word_t](NULL):
+            to[i] = quiet if key > top else bits_of(key, flip, fold, turn)
+        else:
+            to[i] = key
 
 
-cdef inline void whole_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
-                            Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                            state_t* state, const whole_t* kind, order_t order) noexcept nogil:
-    cdef const whole_t[::1] v = None
-    cdef whole_t* a = <whole_t*>state.a
-    cdef whole_t lane[256]
-    cdef whole_t best
-    cdef Py_ssize_t i, o, b, k, blocks, start, ahead = way_ahead(outer, outer_stride)
-    if state.fresh:
-        whole_init(0, kept, state, kind, order)
-    blocks = run // <Py_ssize_t>(256 // sizeof(whole_t))
-    for i in range(kept):
-        best = a[i]
-        if blocks:
-            for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
-                lane[k] = 0
-        for o in range(outer):
-            bind1(data + i * kept_stride + o * outer_stride, run, sizeof(whole_t), v)
-            start = blocks * <Py_ssize_t>(256 // sizeof(whole_t))
+cdef inline void word_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
+                           const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    cdef Py_ssize_t i
+    for i in range(first, first + count):
+        a[i] = neutral[word_t](NULL)
+
+
+cdef inline Py_ssize_t halve(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        to[i] = join(source[2 * i], source[2 * i + 1])
+    return count
+
+
+cdef inline void run_lanes(const char* data, Py_ssize_t outer, Py_ssize_t outer_stride,
+                           Py_ssize_t run, Py_ssize_t ahead, const state_t* state,
+                           word_t* lanes) noexcept nogil:
+    """Fold runs of 64 bytes and more, and leave 64 bytes of lanes."""
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    cdef const word_t[::1] v = None
+    cdef const word_t* new             # all bits where an element was not met before
+    cdef word_t lane[256]
+    cdef word_t x, best = neutral[word_t](NULL)
+    cdef Py_ssize_t o, b, k, start, end, old, period = state.period
+    cdef Py_ssize_t blocks = run // <Py_ssize_t>(256 // sizeof(word_t))
+    for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+        lane[k] = neutral[word_t](NULL)
+    for o in range(outer):
+        bind1(data + o * outer_stride, run, sizeof(word_t), v)
+        if sizeof(word_t) > 1 and are_keys[word_t](NULL) and fold == 0:
+            # Keys of integers take one operation, not four (int32 in cache: 193 and 177 GB/s).
             for b in range(blocks):
-                ask_ahead(data + i * kept_stride + o * outer_stride + b * 256 + ahead)
-                for k in range(<Py_ssize_t>(256 // sizeof(whole_t))):
-                    lane[k] = join(v[b * <Py_ssize_t>(256 // sizeof(whole_t)) + k], lane[k], order)
-            for k in range(start, run):
-                best = join(v[k], best, order)
+                ask_ahead(data + o * outer_stride + b * 256 + ahead)
+                for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+                    lane[k] = join(v[b * <Py_ssize_t>(256 // sizeof(word_t)) + k] ^ flip, lane[k])
+        else:
+            for b in range(blocks):
+                ask_ahead(data + o * outer_stride + b * 256 + ahead)
+                for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+                    lane[k] = join(take(v[b * <Py_ssize_t>(256 // sizeof(word_t)) + k],
+                                        flip, fold, turn), lane[k])
+                # Of bytes, the largest key there is ends the search early.
+                if (are_keys[word_t](NULL) and sizeof(word_t) == 1 and b & 15 == 0
+                        and lane[0] == 127 and period == 1):
+                    break
+        # What is left is met by lanes that end with the run, or, of a strided run, with the
+        # element before the last. An extreme may meet an element twice.
+        if period > 1:
+            best = join(take(v[run - 1], flip, fold, turn), best)
+        end = run if period == 1 else run - 1
         if blocks:
-            best = join(join_lanes(lane, order), best, order)
-        a[i] = best
-    state.fresh = False
+            start = end - <Py_ssize_t>(256 // sizeof(word_t))
+            old = blocks * <Py_ssize_t>(256 // sizeof(word_t)) - start
+            if old == <Py_ssize_t>(256 // sizeof(word_t)):
+                continue
+            new = <const word_t*>(<const char*>RK_NEW + 256) - old
+            for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+                x = take(v[start + k], flip, fold, turn)
+                if are_keys[word_t](NULL):
+                    lane[k] = join(x, lane[k])
+                else:
+                    lane[k] = join(x & new[k], lane[k])
+            continue
+        start = 0
+        while start + <Py_ssize_t>(64 // sizeof(word_t)) <= end:
+            for k in range(<Py_ssize_t>(64 // sizeof(word_t))):
+                lane[k] = join(take(v[start + k], flip, fold, turn), lane[k])
+            start += <Py_ssize_t>(64 // sizeof(word_t))
+        start = end - <Py_ssize_t>(64 // sizeof(word_t))
+        old = <Py_ssize_t>(64 // sizeof(word_t)) - end % <Py_ssize_t>(64 // sizeof(word_t))
+        if old == <Py_ssize_t>(64 // sizeof(word_t)):
+            continue
+        new = <const word_t*>(<const char*>RK_NEW + 256) - old
+        for k in range(<Py_ssize_t>(64 // sizeof(word_t))):
+            x = take(v[start + k], flip, fold, turn)
+            if are_keys[word_t](NULL):
+                lane[k] = join(x, lane[k])
+            else:
+                lane[k] = join(x & new[k], lane[k])
+    for k in range(<Py_ssize_t>(64 // sizeof(word_t))):
+        lanes[k] = join(join(lane[k], lane[k + <Py_ssize_t>(64 // sizeof(word_t))]),
+                        join(lane[k + <Py_ssize_t>(128 // sizeof(word_t))],
+                             lane[k + <Py_ssize_t>(192 // sizeof(word_t))]))
+    if period > 1:
+        for k in range(<Py_ssize_t>(64 // sizeof(word_t))):
+            lanes[k] = neutral[word_t](NULL) if k & (period - 1) else lanes[k]
+        lanes[0] = join(best, lanes[0])
 
 
-cdef inline void whole_pass(const whole_t[:, ::1] v, Py_ssize_t r, int count, whole_t* best,
-                            Py_ssize_t width, order_t order, const bint first) noexcept nogil:
+cdef inline void word_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                           state_t* state, const word_t* kind, int order) noexcept nogil:
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    cdef word_t* a = <word_t*>state.a
+    cdef int64_t one[128]              # 16 times 64 bytes
+    cdef int64_t two[64]
+    cdef word_t* source
+    cdef word_t* to
+    cdef const word_t* v
+    cdef word_t* swap
+    cdef word_t best
+    cdef Py_ssize_t first, i, o, k, count, left, ahead = way_ahead(outer, outer_stride)
+    if state.fresh:
+        word_init(0, kept, state, kind, 0)
+        state.fresh = False
+    if run < <Py_ssize_t>(64 // sizeof(word_t)):
+        for i in range(kept):
+            best = a[i]
+            for o in range(outer):
+                v = <const word_t*>(data + i * kept_stride + o * outer_stride)
+                for k in range(run):
+                    best = join(take(v[k], flip, fold, turn), best)
+            a[i] = best
+        return
+    # The lanes of 16 runs are folded together: of bytes, folding those of one run took longer
+    # than 1000 elements.
+    for first in range(0, kept, 16):
+        count = kept - first if kept - first < 16 else 16
+        source = <word_t*>one
+        to = <word_t*>two
+        left = 64 // sizeof(word_t)
+        for i in range(count):
+            run_lanes[word_t](data + (first + i) * kept_stride, outer, outer_stride, run, ahead,
+                              state, source + i * left)
+        while left > 1:
+            left //= 2
+            halve(source, to, count * left)
+            swap = source
+            source = to
+            to = swap
+        for i in range(count):
+            a[first + i] = join(source[i], a[first + i])
+
+
+cdef inline void word_pass(const word_t[:, ::1] v, Py_ssize_t r, int count, word_t* best,
+                           Py_ssize_t width, word_t flip, word_t fold, word_t turn,
+                           const bint first) noexcept nogil:
     """One, two, three or four rows into a vector; `first` says that it holds nothing yet."""
     cdef Py_ssize_t j
-    cdef whole_t x
+    cdef word_t x
     for j in range(width):
-        x = v[r, j]
+        x = take(v[r, j], flip, fold, turn)
         if count > 1:
-            x = join(x, v[r + 1, j], order)
+            x = join(take(v[r + 1, j], flip, fold, turn), x)
         if count > 2:
-            x = join(x, v[r + 2, j], order)
+            x = join(take(v[r + 2, j], flip, fold, turn), x)
         if count > 3:
-            x = join(x, v[r + 3, j], order)
-        best[j] = x if first else join(x, best[j], order)
+            x = join(take(v[r + 3, j], flip, fold, turn), x)
+        best[j] = x if first else join(x, best[j])
 
 
-cdef inline void whole_columns(const char* data, Py_ssize_t width, Py_ssize_t rows,
-                               Py_ssize_t row_stride, whole_t* best, order_t order,
-                               const bint fresh) noexcept nogil:
+cdef inline void word_columns(const char* data, Py_ssize_t width, Py_ssize_t rows,
+                              Py_ssize_t row_stride, word_t* best, const state_t* state,
+                              const bint fresh) noexcept nogil:
     """Columns into an array that may hold something already."""
-    cdef const whole_t[:, ::1] v = None
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    cdef const word_t[:, ::1] v = None
     cdef Py_ssize_t r = 0
-    bind2(data, rows, width, row_stride, sizeof(whole_t), v)
+    bind2(data, rows, width, row_stride, sizeof(word_t), v)
     if fresh:
         r = rows & 3
         if r == 1:
-            whole_pass(v, 0, 1, best, width, order, True)
+            word_pass(v, 0, 1, best, width, flip, fold, turn, True)
         elif r == 2:
-            whole_pass(v, 0, 2, best, width, order, True)
+            word_pass(v, 0, 2, best, width, flip, fold, turn, True)
         elif r == 3:
-            whole_pass(v, 0, 3, best, width, order, True)
+            word_pass(v, 0, 3, best, width, flip, fold, turn, True)
         else:
-            whole_pass(v, 0, 4, best, width, order, True)
+            word_pass(v, 0, 4, best, width, flip, fold, turn, True)
             r = 4
     while r + 4 <= rows:
-        whole_pass(v, r, 4, best, width, order, False)
+        word_pass(v, r, 4, best, width, flip, fold, turn, False)
         r += 4
     while r < rows:
-        whole_pass(v, r, 1, best, width, order, False)
+        word_pass(v, r, 1, best, width, flip, fold, turn, False)
         r += 1
 
 
-cdef inline void whole_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
-                            Py_ssize_t row_stride, state_t* state,
-                            const whole_t* kind, order_t order) noexcept nogil:
-    cdef whole_t* a = <whole_t*>state.a
-    cdef whole_t best[4096]
-    cdef Py_ssize_t first = 0, width, size = sizeof(whole_t), most = 4096 // size
+cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                           Py_ssize_t row_stride, state_t* state,
+                           const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    cdef int64_t room[512]
+    cdef word_t* best = <word_t*>room
+    cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
     while first < columns:
         width = columns - first if columns - first < most else most
         if state.fresh:
-            whole_columns(data + first * size, width, rows, row_stride, best, order, True)
+            word_columns(data + first * size, width, rows, row_stride, best, state, True)
         else:
             memcpy(best, a + first, width * size)
-            whole_columns(data + first * size, width, rows, row_stride, best, order, False)
+            word_columns(data + first * size, width, rows, row_stride, best, state, False)
         memcpy(a + first, best, width * size)
         first += most
     state.fresh = False
 
 
-cdef inline bint whole_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
-                                Py_ssize_t row_stride, char* out, const state_t* state,
-                                const whole_t* kind, order_t order) noexcept nogil:
-    cdef whole_t best[4096]
-    cdef Py_ssize_t first = 0, width, size = sizeof(whole_t), most = 4096 // size
+cdef inline bint word_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                               Py_ssize_t row_stride, char* out, const state_t* state,
+                               const word_t* kind, int order) noexcept nogil:
+    cdef int64_t room[512]
+    cdef word_t* best = <word_t*>room
+    cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
     while first < columns:
         width = columns - first if columns - first < most else most
-        whole_columns(data + first * size, width, rows, row_stride, best, order, True)
-        memcpy(out + first * size, best, width * size)
+        word_columns(data + first * size, width, rows, row_stride, best, state, True)
+        give(best, 1, width, <word_t*>out + first, state)
         first += most
     return True
 
@@ -309,51 +442,41 @@ cdef inline Py_ssize_t runs_that_fit(Py_ssize_t run, Py_ssize_t room) noexcept n
     return (2 * room if run % 2 == 0 or run % 3 == 0 else room) // run
 
 
-cdef inline Py_ssize_t whole_halve(const whole_t* source, whole_t* to, Py_ssize_t count,
-                                   order_t order) noexcept nogil:
+cdef inline Py_ssize_t third(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(count):
-        to[i] = join(source[2 * i], source[2 * i + 1], order)
+        to[i] = join(join(source[3 * i], source[3 * i + 1]), source[3 * i + 2])
     return count
 
 
-cdef inline Py_ssize_t whole_third(const whole_t* source, whole_t* to, Py_ssize_t count,
-                                   order_t order) noexcept nogil:
+cdef inline void slide(const word_t* source, word_t* to, Py_ssize_t count,
+                       Py_ssize_t width) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(count):
-        to[i] = join(join(source[3 * i], source[3 * i + 1], order), source[3 * i + 2], order)
-    return count
+        to[i] = join(source[i], source[i + width])
 
 
-cdef inline void whole_slide(const whole_t* source, whole_t* to, Py_ssize_t count,
-                             Py_ssize_t width, order_t order) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(count):
-        to[i] = join(source[i], source[i + width], order)
-
-
-cdef inline whole_t* whole_squeeze(const whole_t* source, whole_t* one, whole_t* two,
-                                   whole_t* three, Py_ssize_t kept, Py_ssize_t run,
-                                   order_t order) noexcept nogil:
+cdef inline word_t* squeeze(const word_t* source, word_t* one, word_t* two, word_t* three,
+                            Py_ssize_t kept, Py_ssize_t run) noexcept nogil:
     """Reduce `kept` runs, one behind the other; the results are in one of the buffers.
 
     Runs are divided by two and by three with vectors. What is left (5, 7, 11 ...) is met by
     windows of 2, 4, 8 ... elements that begin at every element: more than is needed, but
     all of it vectors; each run then takes the windows that cover it.
     """
-    cdef whole_t* to = one
-    cdef whole_t* other = two
-    cdef whole_t* swap
-    cdef const whole_t* window
-    cdef whole_t x
+    cdef word_t* to = one
+    cdef word_t* other = two
+    cdef word_t* swap
+    cdef const word_t* window
+    cdef word_t x
     cdef Py_ssize_t i, k, width
     while run % 2 == 0 or run % 3 == 0:
         if run % 2 == 0:
             run //= 2
-            whole_halve(source, to, kept * run, order)
+            halve(source, to, kept * run)
         else:
             run //= 3
-            whole_third(source, to, kept * run, order)
+            third(source, to, kept * run)
         source = to
         swap = to
         to = other
@@ -364,7 +487,7 @@ cdef inline whole_t* whole_squeeze(const whole_t* source, whole_t* one, whole_t*
     other = three
     width = 1
     while 2 * width <= run:
-        whole_slide(window, to, kept * run - 2 * width + 1, width, order)
+        slide(window, to, kept * run - 2 * width + 1, width)
         window = to
         swap = to
         to = other
@@ -372,261 +495,32 @@ cdef inline whole_t* whole_squeeze(const whole_t* source, whole_t* one, whole_t*
         width *= 2
     for i in range(kept):
         x = window[i * run]
-        if is_total[order_t](order):
+        if are_keys[word_t](NULL):     # an extreme may meet an element twice
+            x = join(window[i * run + run - width], x)
+        else:
             for k in range(width, run):
-                x = join(source[i * run + k], x, order)
-        else:                    # an extreme may meet an element twice
-            x = join(window[i * run + run - width], x, order)
+                x = join(source[i * run + k], x)
         to[i] = x
     return to
 
 
-cdef inline void whole_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
-                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                             state_t* state, const whole_t* kind, order_t order) noexcept nogil:
-    cdef whole_t* a = <whole_t*>state.a
-    cdef whole_t one[1024]
-    cdef whole_t two[1024]
-    cdef whole_t three[1024]
-    cdef const whole_t* results
-    cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 1024)
-    for o in range(outer):
-        start = 0
-        while start < kept:
-            size = kept - start if kept - start < most else most
-            ask_for(data + start * kept_stride + o * outer_stride, size * kept_stride)
-            results = whole_squeeze(
-                <const whole_t*>(data + start * kept_stride + o * outer_stride),
-                one, two, three, size, run, order)
-            if state.fresh:
-                memcpy(a + start, results, size * sizeof(whole_t))
-            else:
-                for i in range(size):
-                    a[start + i] = join(results[i], a[start + i], order)
-            start += most
-        state.fresh = False
-
-
-cdef inline void whole_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
-                            const whole_t* kind, order_t order) noexcept nogil:
-    cdef whole_t* a = <whole_t*>state.a
-    cdef Py_ssize_t j, half
-    while columns > period:
-        half = columns // 2
-        for j in range(half):
-            a[j] = join(a[j], a[half + j], order)
-        columns = half
-
-
-cdef inline Py_ssize_t whole_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
-                                    Py_ssize_t out_stride, Py_ssize_t* suspects,
-                                    state_t* state, const whole_t* kind, int order) noexcept nogil:
-    cdef whole_t* a = <whole_t*>state.a
-    cdef Py_ssize_t i
-    if step != 1:
-        for i in range(count):
-            a[i] = a[i * step]
-    emit(a, count, out, out_stride)
-    return 0
-
-
-# ---------------------------------------------------------------- max and min
-#
-# By order keys (bits.h says which), so one family serves all types of one size, both
-# directions, and needs no evidence of NaN or of the sign of a zero.
-
-cdef inline word_t key_of(word_t bits, word_t flip, word_t fold, word_t turn) noexcept nogil:
-    if word_t is int8_t:
-        return rk_key8(bits, flip)
-    elif word_t is int16_t:
-        return rk_key16(bits, flip, fold, turn)
-    elif word_t is int32_t:
-        return rk_key32(bits, flip, fold, turn)
-    else:
-        return rk_key64(bits, flip, fold, turn)
-
-
-cdef inline word_t bits_of(word_t key, word_t flip, word_t fold, word_t turn) noexcept nogil:
-    if word_t is int8_t:
-        return rk_key8(key, flip)
-    elif word_t is int16_t:
-        return rk_unkey16(key, flip, fold, turn)
-    elif word_t is int32_t:
-        return rk_unkey32(key, flip, fold, turn)
-    else:
-        return rk_unkey64(key, flip, fold, turn)
-
-
-cdef inline word_t least_key(const word_t* kind) noexcept nogil:
-    return <word_t>(<uint64_t>1 << (8 * sizeof(word_t) - 1))
-
-
-cdef inline void from_keys(const word_t* keys, Py_ssize_t step, Py_ssize_t count, word_t* to,
-                           const state_t* state) noexcept nogil:
-    """Results from keys; a NaN is the quiet one."""
-    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
-    cdef word_t infinity = <word_t>(~least_key[word_t](NULL) - turn)
-    cdef word_t quiet = <word_t>(infinity | (turn + 1) >> 1)
-    cdef word_t top = <word_t>(infinity - turn), key
-    cdef Py_ssize_t i
-    # Of integers the top is the largest key there is.
-    for i in range(count):
-        key = keys[i * step]
-        to[i] = quiet if key > top else bits_of(key, flip, fold, turn)
-
-
-cdef inline void key_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
-                          const word_t* kind, int order) noexcept nogil:
-    cdef word_t* a = <word_t*>state.a
-    cdef Py_ssize_t i
-    for i in range(first, first + count):
-        a[i] = least_key[word_t](NULL)
-
-
-cdef inline void key_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
-                          Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                          state_t* state, const word_t* kind, int order) noexcept nogil:
-    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
-    cdef const word_t[::1] v = None
-    cdef word_t* a = <word_t*>state.a
-    cdef word_t lane[256]
-    cdef word_t x, best
-    cdef Py_ssize_t i, o, b, k, start, blocks = run // <Py_ssize_t>(256 // sizeof(word_t))
-    cdef Py_ssize_t ahead = way_ahead(outer, outer_stride)
-    if state.fresh:
-        key_init(0, kept, state, kind, 0)
-        state.fresh = False
-    for i in range(kept):
-        best = a[i]
-        if blocks:
-            for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
-                lane[k] = best
-        for o in range(outer):
-            bind1(data + i * kept_stride + o * outer_stride, run, sizeof(word_t), v)
-            for b in range(blocks):
-                ask_ahead(data + i * kept_stride + o * outer_stride + b * 256 + ahead)
-                for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
-                    x = key_of(v[b * <Py_ssize_t>(256 // sizeof(word_t)) + k], flip, fold, turn)
-                    lane[k] = x if x > lane[k] else lane[k]
-                # Of bytes, the largest key there is ends the search early.
-                if sizeof(word_t) == 1 and b & 15 == 0 and lane[0] == 127:
-                    best = 127
-                    break
-            start = blocks * <Py_ssize_t>(256 // sizeof(word_t))
-            if blocks and start < run:
-                # An extreme may meet an element twice: the rest is one more full block.
-                start = run - <Py_ssize_t>(256 // sizeof(word_t))
-                for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
-                    x = key_of(v[start + k], flip, fold, turn)
-                    lane[k] = x if x > lane[k] else lane[k]
-                start = run
-            for k in range(start, run):
-                x = key_of(v[k], flip, fold, turn)
-                best = x if x > best else best
-        if blocks:
-            x = join_lanes[word_t, largest_t](lane, 0)
-            best = x if x > best else best
-        a[i] = best
-
-
-cdef inline void key_pass(const word_t[:, ::1] v, Py_ssize_t r, int count, word_t* best,
-                          Py_ssize_t width, word_t flip, word_t fold, word_t turn,
-                          const bint first) noexcept nogil:
-    """As whole_pass, of keys."""
-    cdef Py_ssize_t j
-    cdef word_t x, y
-    for j in range(width):
-        x = key_of(v[r, j], flip, fold, turn)
-        if count > 1:
-            y = key_of(v[r + 1, j], flip, fold, turn)
-            x = y if y > x else x
-        if count > 2:
-            y = key_of(v[r + 2, j], flip, fold, turn)
-            x = y if y > x else x
-        if count > 3:
-            y = key_of(v[r + 3, j], flip, fold, turn)
-            x = y if y > x else x
-        best[j] = x if first or x > best[j] else best[j]
-
-
-cdef inline void key_columns(const char* data, Py_ssize_t width, Py_ssize_t rows,
-                             Py_ssize_t row_stride, word_t* best, const state_t* state,
-                             const bint fresh) noexcept nogil:
-    """The largest keys of columns, into an array that may hold some already."""
-    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
-    cdef const word_t[:, ::1] v = None
-    cdef Py_ssize_t r = 0
-    bind2(data, rows, width, row_stride, sizeof(word_t), v)
-    if fresh:
-        r = rows & 3
-        if r == 1:
-            key_pass(v, 0, 1, best, width, flip, fold, turn, True)
-        elif r == 2:
-            key_pass(v, 0, 2, best, width, flip, fold, turn, True)
-        elif r == 3:
-            key_pass(v, 0, 3, best, width, flip, fold, turn, True)
-        else:
-            key_pass(v, 0, 4, best, width, flip, fold, turn, True)
-            r = 4
-    while r + 4 <= rows:
-        key_pass(v, r, 4, best, width, flip, fold, turn, False)
-        r += 4
-    while r < rows:
-        key_pass(v, r, 1, best, width, flip, fold, turn, False)
-        r += 1
-
-
-cdef inline void key_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
-                          Py_ssize_t row_stride, state_t* state,
-                          const word_t* kind, int order) noexcept nogil:
-    cdef word_t* a = <word_t*>state.a
-    cdef int64_t room[512]
-    cdef word_t* best = <word_t*>room
-    cdef Py_ssize_t first = 0, width, most = 4096 // sizeof(word_t)
-    while first < columns:
-        width = columns - first if columns - first < most else most
-        if state.fresh:
-            key_columns(data + first * <Py_ssize_t>sizeof(word_t), width, rows, row_stride, best,
-                        state, True)
-        else:
-            memcpy(best, a + first, width * sizeof(word_t))
-            key_columns(data + first * <Py_ssize_t>sizeof(word_t), width, rows, row_stride, best,
-                        state, False)
-        memcpy(a + first, best, width * sizeof(word_t))
-        first += most
-    state.fresh = False
-
-
-cdef inline bint key_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
-                              Py_ssize_t row_stride, char* out, const state_t* state,
-                              const word_t* kind, int order) noexcept nogil:
-    cdef int64_t room[512]
-    cdef word_t* best = <word_t*>room
-    cdef Py_ssize_t first = 0, width, most = 4096 // sizeof(word_t)
-    while first < columns:
-        width = columns - first if columns - first < most else most
-        key_columns(data + first * <Py_ssize_t>sizeof(word_t), width, rows, row_stride, best,
-                    state, True)
-        from_keys(best, 1, width, <word_t*>out + first, state)
-        first += most
-    return True
-
-
-cdef inline const word_t* squeeze_keys(const word_t* v, Py_ssize_t size, Py_ssize_t run,
+cdef inline const word_t* squeeze_runs(const word_t* v, Py_ssize_t size, Py_ssize_t run,
                                        word_t* keys, word_t* one, word_t* two, word_t* three,
                                        const state_t* state) noexcept nogil:
-    """The largest keys of `size` short runs, in one of the buffers."""
+    """What `size` short runs come to, in one of the buffers."""
     cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef Py_ssize_t i
     ask_for(<const char*>v, size * run * <Py_ssize_t>sizeof(word_t))
-    for i in range(size * run):
-        keys[i] = key_of(v[i], flip, fold, turn)
-    return whole_squeeze[word_t, largest_t](keys, one, two, three, size, run, 0)
+    if are_keys[word_t](NULL):
+        for i in range(size * run):
+            keys[i] = take(v[i], flip, fold, turn)
+        v = keys
+    return squeeze(v, one, two, three, size, run)
 
 
-cdef inline void key_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
-                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                           state_t* state, const word_t* kind, int order) noexcept nogil:
+cdef inline void word_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                            Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                            state_t* state, const word_t* kind, int order) noexcept nogil:
     cdef word_t* a = <word_t*>state.a
     cdef word_t keys[1024]
     cdef word_t one[512]
@@ -638,21 +532,21 @@ cdef inline void key_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
         start = 0
         while start < kept:
             size = kept - start if kept - start < most else most
-            results = squeeze_keys(
+            results = squeeze_runs(
                 <const word_t*>(data + start * kept_stride + o * outer_stride), size, run, keys,
                 one, two, three, state)
             if state.fresh:
                 memcpy(a + start, results, size * sizeof(word_t))
             else:
                 for i in range(size):
-                    a[start + i] = results[i] if results[i] > a[start + i] else a[start + i]
+                    a[start + i] = join(results[i], a[start + i])
             start += most
         state.fresh = False
 
 
-cdef inline bint key_few_runs(const char* data, Py_ssize_t kept, Py_ssize_t run,
-                              Py_ssize_t unused, char* out, const state_t* state,
-                              const word_t* kind, int order) noexcept nogil:
+cdef inline bint word_few_runs(const char* data, Py_ssize_t kept, Py_ssize_t run,
+                               Py_ssize_t unused, char* out, const state_t* state,
+                               const word_t* kind, int order) noexcept nogil:
     cdef word_t keys[1024]
     cdef word_t one[512]
     cdef word_t two[512]
@@ -661,21 +555,32 @@ cdef inline bint key_few_runs(const char* data, Py_ssize_t kept, Py_ssize_t run,
     cdef Py_ssize_t size, start = 0, most = runs_that_fit(run, 512)
     while start < kept:
         size = kept - start if kept - start < most else most
-        results = squeeze_keys(<const word_t*>data + start * run, size, run, keys, one, two, three,
-                               state)
-        from_keys(results, 1, size, <word_t*>out + start, state)
+        results = squeeze_runs(<const word_t*>data + start * run, size, run, keys, one, two,
+                               three, state)
+        give(results, 1, size, <word_t*>out + start, state)
         start += most
     return True
 
 
-cdef inline Py_ssize_t key_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
-                                  Py_ssize_t out_stride, Py_ssize_t* suspects, state_t* state,
-                                  const word_t* kind, int order) noexcept nogil:
+cdef inline void word_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
+                           const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    cdef Py_ssize_t j, half
+    while columns > period:
+        half = columns // 2
+        for j in range(half):
+            a[j] = join(a[j], a[half + j])
+        columns = half
+
+
+cdef inline Py_ssize_t word_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                                   Py_ssize_t out_stride, Py_ssize_t* suspects, state_t* state,
+                                   const word_t* kind, int order) noexcept nogil:
     cdef word_t* a = <word_t*>state.a
     if out_stride == <Py_ssize_t>sizeof(word_t):
-        from_keys(a, step, count, <word_t*>out, state)
+        give(a, step, count, <word_t*>out, state)
     else:
-        from_keys(a, step, count, a, state)
+        give(a, step, count, a, state)
         emit[word_t](a, count, out, out_stride)
     return 0
 
@@ -1308,24 +1213,21 @@ cdef inline bint narrow_few(const char* data, Py_ssize_t columns, Py_ssize_t row
     cdef double total[1056]
     cdef narrow_t* to = <narrow_t*>out
     cdef Py_ssize_t j
-    cdef int32_t odd = 0
+    cdef bint sure = True
     if narrow_t is float:
-        return rk_few_floats(data, columns, rows, row_stride, to)
+        sure = rk_few_floats(data, columns, rows, row_stride, to)
     elif narrow_t is brain_t:
-        if not rk_few_brains(data, columns, rows, row_stride, total):
-            return False
+        sure = rk_few_brains(data, columns, rows, row_stride, total)
+        for j in range(columns if sure else 0):
+            to[j] = rounded_finite[narrow_t](total[j], kind)
     else:
         rk_half_rows(data, columns, rows, row_stride, total)
         for j in range(columns):
-            odd += 1 if total[j] - total[j] != 0 else 0
-        if odd:
-            return False
-        sign_zeros(total, columns, data, rows, row_stride)
-        rk_doubles_to_halves(total, <uint16_t*>to, columns)
-        return True
-    for j in range(columns):
-        to[j] = rounded_finite[narrow_t](total[j], kind)
-    return True
+            sure &= total[j] - total[j] == 0
+        if sure:
+            sign_zeros(total, columns, data, rows, row_stride)
+            rk_doubles_to_halves(total, <uint16_t*>to, columns)
+    return sure
 
 
 cdef inline void emit_narrow(const narrow_t* results, Py_ssize_t count, char* out,
@@ -1364,7 +1266,7 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
     cdef double sums[16]
     cdef double rests[16]
     cdef double s, z
-    cdef uint64_t m
+    cdef uint64_t m = 0
     cdef Py_ssize_t i, o, k, start, size, count, most = run
     cdef Py_ssize_t ahead = RK_AHEAD if outer == 1 else outer_stride
     if state.fresh:
@@ -1630,32 +1532,22 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.long_run = 4096
 
 
-cdef void use_whole(kernels_t* k, const whole_t* kind) noexcept:
-    set_sizes(k, 4096 // sizeof(whole_t), sizeof(whole_t), 0, 0, 0)
-    k.init = <init_t>whole_init[whole_t, total_t]
-    k.runs = <runs_t>whole_runs[whole_t, total_t]
-    k.short_runs = <runs_t>whole_short[whole_t, total_t]
-    k.rows = <rows_t>whole_rows[whole_t, total_t]
-    k.few_rows = <few_t>whole_few_rows[whole_t, total_t]
-    k.merge = <fold_t>whole_fold[whole_t, total_t]
-    k.finish = <finish_t>whole_finish[whole_t]
-
-
-cdef void use_key(kernels_t* k, const word_t* kind, int64_t flip, int64_t infinity) noexcept:
-    """Of floats with these bits of infinity, or, without them, of integers."""
+cdef void use_word(kernels_t* k, const word_t* kind, int64_t flip, int64_t infinity) noexcept:
+    """Of keys of floats with these bits of infinity, or, without them, of integers."""
     cdef int64_t most = <int64_t>(~<uint64_t>0 >> (65 - 8 * sizeof(word_t)))
     set_sizes(k, 4096 // sizeof(word_t) if sizeof(word_t) < 4 else 1024, sizeof(word_t), 0, 0, 0)
     k.flip = flip
     k.fold = most if infinity else 0
     k.turn = most - infinity if infinity else 0
-    k.init = <init_t>key_init[word_t]
-    k.runs = <runs_t>key_runs[word_t]
-    k.short_runs = <runs_t>key_short[word_t]
-    k.rows = <rows_t>key_rows[word_t]
-    k.few_rows = <few_t>key_few_rows[word_t]
-    k.few_runs = <few_t>key_few_runs[word_t]
-    k.merge = <fold_t>whole_fold[word_t, largest_t]
-    k.finish = <finish_t>key_finish[word_t]
+    k.strides = True
+    k.init = <init_t>word_init[word_t]
+    k.runs = <runs_t>word_runs[word_t]
+    k.short_runs = <runs_t>word_short[word_t]
+    k.rows = <rows_t>word_rows[word_t]
+    k.few_rows = <few_t>word_few_rows[word_t]
+    k.few_runs = <few_t>word_few_runs[word_t]
+    k.merge = <fold_t>word_fold[word_t]
+    k.finish = <finish_t>word_finish[word_t]
 
 
 cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
@@ -1694,22 +1586,22 @@ cdef void use_extremes(kernels_t* k, bint least) noexcept:
     # have the sign bit exchanged; a minimum of floats is the maximum of the negated elements.
     cdef int64_t signs = -1 if least else 0
     cdef int64_t top = <int64_t>(<uint64_t>1 << 63)
-    use_key[int8_t](&k[0], NULL, signs ^ 0x80, 0)
+    use_word[int8_t](&k[0], NULL, signs ^ 0x80, 0)
     k[0].finish = bool_finish
     k[0].few_rows = NULL         # its finish has something to do
     k[0].few_runs = NULL
-    use_key[int8_t](&k[1], NULL, signs, 0)
-    use_key[int16_t](&k[2], NULL, signs, 0)
-    use_key[int32_t](&k[3], NULL, signs, 0)
-    use_key[int64_t](&k[4], NULL, signs, 0)
-    use_key[int8_t](&k[5], NULL, signs ^ 0x80, 0)
-    use_key[int16_t](&k[6], NULL, signs ^ 0x8000, 0)
-    use_key[int32_t](&k[7], NULL, signs ^ <int64_t>0x80000000U, 0)
-    use_key[int64_t](&k[8], NULL, signs ^ top, 0)
-    use_key[int16_t](&k[9], NULL, 0x8000 if least else 0, 0x7c00)
-    use_key[int16_t](&k[10], NULL, 0x8000 if least else 0, 0x7f80)
-    use_key[int32_t](&k[11], NULL, <int64_t>0x80000000U if least else 0, 0x7f800000)
-    use_key[int64_t](&k[12], NULL, top if least else 0, 0x7ff0000000000000)
+    use_word[int8_t](&k[1], NULL, signs, 0)
+    use_word[int16_t](&k[2], NULL, signs, 0)
+    use_word[int32_t](&k[3], NULL, signs, 0)
+    use_word[int64_t](&k[4], NULL, signs, 0)
+    use_word[int8_t](&k[5], NULL, signs ^ 0x80, 0)
+    use_word[int16_t](&k[6], NULL, signs ^ 0x8000, 0)
+    use_word[int32_t](&k[7], NULL, signs ^ <int64_t>0x80000000U, 0)
+    use_word[int64_t](&k[8], NULL, signs ^ top, 0)
+    use_word[int16_t](&k[9], NULL, 0x8000 if least else 0, 0x7c00)
+    use_word[int16_t](&k[10], NULL, 0x8000 if least else 0, 0x7f80)
+    use_word[int32_t](&k[11], NULL, <int64_t>0x80000000U if least else 0, 0x7f800000)
+    use_word[int64_t](&k[12], NULL, top if least else 0, 0x7ff0000000000000)
 
 
 cdef table_t TABLE
@@ -1717,15 +1609,15 @@ cdef table_t TABLE
 use_extremes(TABLE.of[0], False)
 use_extremes(TABLE.of[1], True)
 # A sum of bool is refused by the rules; bytes are what it would be counted in.
-use_whole[uint8_t](&TABLE.of[2][0], NULL)
-use_whole[uint8_t](&TABLE.of[2][1], NULL)
-use_whole[uint16_t](&TABLE.of[2][2], NULL)
-use_whole[uint32_t](&TABLE.of[2][3], NULL)
-use_whole[uint64_t](&TABLE.of[2][4], NULL)
-use_whole[uint8_t](&TABLE.of[2][5], NULL)
-use_whole[uint16_t](&TABLE.of[2][6], NULL)
-use_whole[uint32_t](&TABLE.of[2][7], NULL)
-use_whole[uint64_t](&TABLE.of[2][8], NULL)
+use_word[uint8_t](&TABLE.of[2][0], NULL, 0, 0)
+use_word[uint8_t](&TABLE.of[2][1], NULL, 0, 0)
+use_word[uint16_t](&TABLE.of[2][2], NULL, 0, 0)
+use_word[uint32_t](&TABLE.of[2][3], NULL, 0, 0)
+use_word[uint64_t](&TABLE.of[2][4], NULL, 0, 0)
+use_word[uint8_t](&TABLE.of[2][5], NULL, 0, 0)
+use_word[uint16_t](&TABLE.of[2][6], NULL, 0, 0)
+use_word[uint32_t](&TABLE.of[2][7], NULL, 0, 0)
+use_word[uint64_t](&TABLE.of[2][8], NULL, 0, 0)
 use_narrow[half_t](&TABLE.of[2][9], NULL)
 use_narrow[brain_t](&TABLE.of[2][10], NULL)
 use_narrow[float](&TABLE.of[2][11], NULL)
