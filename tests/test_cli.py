@@ -32,6 +32,8 @@ from oracles import assert_same
 
 import reducekit as rk
 from reducekit import _files, _pieces, cli, schema
+from reducekit.cli import _commands
+from reducekit.cli._output import values_text
 from reducekit.dtypes import ELEMENT_TYPES
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -217,7 +219,7 @@ def test_text_has_the_shape_and_the_values(data):
     dtype = data.draw(st.sampled_from(["bool", "int8", "uint64", "float16", "float32", "float64"]))
     elements = {"allow_nan": False, "allow_infinity": False} if "float" in dtype else {}
     array = data.draw(arrays(dtype, shape, elements=elements))
-    text = cli._text(array, full=True)
+    text = values_text(array, full=True)
     rows = [line for line in text.split("\n") if line]
     assert len(rows) == math.prod(shape[:-1])
     listed = re.sub(r"(?<=[\w.\]])\s+(?=[-\w\[])", ",", text)
@@ -226,7 +228,7 @@ def test_text_has_the_shape_and_the_values(data):
 
 def test_text_of_rank_4():
     array = np.arange(16).reshape(2, 2, 2, 2)
-    assert cli._text(array, full=True) == np.array2string(array)
+    assert values_text(array, full=True) == np.array2string(array)
 
 
 def test_long_results_are_whole_in_pipes_and_short_in_terminals(run, monkeypatch, capsys):
@@ -516,7 +518,7 @@ def test_released_memory_is_read_again(run, monkeypatch):
 
 def test_progress_is_shown_in_terminals_when_it_takes_long(run, monkeypatch, capsys):
     np.save("data.npy", np.arange(1000.0))
-    monkeypatch.setattr(cli, "PIECE", 100)
+    monkeypatch.setattr(_commands, "PIECE", 100)
     monkeypatch.setattr(_pieces, "PIECE", 800)
     tqdm = pytest.importorskip("tqdm")
     made = []
@@ -1250,7 +1252,7 @@ def test_ctrl_c(run, monkeypatch):
         os.kill(os.getpid(), signal.SIGINT)
         signal.sigtimedwait([], 1)
 
-    monkeypatch.setattr(cli, "read", read)
+    monkeypatch.setattr(_commands, "read", read)
     assert run(*NPY) == (130, "", "reducekit: interrupted\n")
 
 
@@ -1391,7 +1393,7 @@ def test_out_of_memory(run, monkeypatch, where, line):
     def full(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr(cli, "reduce_in_pieces", full)
+    monkeypatch.setattr(_commands, "reduce_in_pieces", full)
     fails(run("reduce", "max", where), f"out of memory ({line})")
 
 
