@@ -1,67 +1,30 @@
-"""Figures for slides and papers: what collapses, how an operator changed, how fast it is.
-
-Only matplotlib is needed (the ``notebook`` or ``demo`` extra). Each function draws
-on the Axes that it is given, or on a new one, and returns it; none shows anything.
-The colours are Okabe and Ito's; letters, brackets and words say the same as they do.
-"""
+"""What collapses into what: a tensor, its groups and the result, cell by cell."""
 
 from __future__ import annotations
 
 import itertools
 import math
-import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _engine, _show, schema
-from ._inputs import as_array
-from .dtypes import ELEMENT_TYPES, element_type
-from .errors import ArgumentError
-from .explain import Explanation, explain
-from .tensor import Tensor
+from .. import _engine, _show, schema
+from ..dtypes import element_type
+from ..errors import ArgumentError
+from ..explain import Explanation, explain
+from ._canvas import DIM, HUES, INK, RED, new_axes, tint, to_tensor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["bench", "collapse", "timeline"]
-
-# Okabe and Ito's hues, which colour-blind readers tell apart; the widgets have the same.
-HUES = ("#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#f0e442", "#999999")
-BLUE, RED, INK, DIM = "#0072b2", "#b34700", "#1a1a1a", "#595959"
+__all__ = ["collapse"]
 
 _INCH = 0.27  # the height of a cell on paper, in figures made here
 _GAP = 0.45  # between the blocks of a grid, in cells
 _CAPS = (8, 6, 3, 2)  # the most cells along an axis, from the last to the fourth from the end
-
-
-def _new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    if ax is not None:
-        return ax
-    try:
-        from matplotlib import pyplot as plt
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            "reducekit.plot: matplotlib is missing; run `pip install 'reducekit[notebook]'`"
-        ) from error
-    return plt.subplots(figsize=size, layout="constrained")[1]
-
-
-def to_tensor(who: str, given: Any, dims: Any = None) -> Tensor:
-    """The data as a Tensor, with the names that a frame of pandas or an array of xarray has.
-
-    >>> to_tensor("collapse", [[1, 2]], ("row", "column")).dims
-    ('row', 'column')
-    """
-    source = type(given).__module__.partition(".")[0]
-    if source == "xarray":
-        given = Tensor.from_xarray(given)
-    elif source == "pandas":
-        given = Tensor.from_frame(given)
-    elif not isinstance(given, Tensor):
-        given = as_array(who, given)
-    return Tensor(given, dims)
+# What a character of a label takes, in cells.
+_LETTER = 0.222
 
 
 class _Grid:
@@ -183,7 +146,7 @@ def collapse(
 
     across, down = max(right_edge, 15.0), bottom + 1.3
     own = ax is None
-    ax = _new_axes(ax, (across * _INCH + 0.2, down * _INCH + 0.55))
+    ax = new_axes(ax, (across * _INCH + 0.2, down * _INCH + 0.55))
     ax.set_axis_off()
     ax.set_aspect("equal")
     ax.set_xlim(-0.2, across)
@@ -259,7 +222,7 @@ class _Style:
             FancyBboxPatch(
                 (x + 0.06, y + 0.06), width - 0.12, 0.88,
                 boxstyle="round,pad=0,rounding_size=0.12",
-                facecolor=_tint(color, 0.62 if won else 0.34), edgecolor=INK if won else "white",
+                facecolor=tint(color, 0.62 if won else 0.34), edgecolor=INK if won else "white",
                 linewidth=(1.3 if won else 0.5) * self.scale,
             )
         )  # fmt: skip
@@ -281,11 +244,6 @@ class _Style:
             arrowprops={"arrowstyle": "-|>", "color": INK, "linewidth": 1.4 * self.scale},
         )  # fmt: skip
         self.text((start + end) / 2 - 0.1, y - 0.6, text, 9, weight="bold")
-
-
-def _tint(color: str, strength: float) -> tuple[float, ...]:
-    parts = (int(color[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    return tuple(1 - strength * (1 - part) for part in parts)
 
 
 def _hue(index: Sequence[int]) -> int:
@@ -314,10 +272,6 @@ def _labels(e: Explanation, counts: Sequence[int]) -> tuple[dict[int, str], dict
         else:
             before[axis] = after[axis] = f"axis {name} ({some}{_show.size_text(size)})"
     return before, after
-
-
-# What a character of a label takes, in cells.
-_LETTER = 0.222
 
 
 def _margin(grid: _Grid, labels: Mapping[int, str]) -> float:
@@ -375,186 +329,3 @@ def _winners(data: Any, whole: Any, e: Explanation, counts: Sequence[int]) -> se
                 continue
             found.add(index)
     return found
-
-
-def timeline(op: str = "max", *, ax: Axes | None = None) -> Axes:
-    """Draw what each version of an operator takes, opset by opset.
-
-    Parameters
-    ----------
-    op : str, default "max"
-        The operator, under any of its names.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if omitted.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-
-    Raises
-    ------
-    OpsetError
-        If the operator is unknown.
-
-    Examples
-    --------
-    >>> import matplotlib; matplotlib.use("agg")
-    >>> from reducekit import plot
-    >>> [t.get_text() for t in plot.timeline("sum").get_xticklabels()]
-    ['1', '11', '13', '28']
-    """
-    row = schema.operator(op)
-    versions = row.versions
-    types = [k.name for k in ELEMENT_TYPES if any(v.allows(k.name) for v in versions)]
-    rows: list[tuple[str, list[str]]] = []
-    rows.append(("axes are", [v.axes for v in versions]))
-    rows.append(("negative axes", ["yes" if v.negative_axes else "" for v in versions]))
-    rows.append((
-        "noop_with_empty_axes", ["yes" if v.noop_with_empty_axes else "" for v in versions]
-    ))  # fmt: skip
-    rows += [(name, ["yes" if v.allows(name) else "" for v in versions]) for name in types]
-    ends = [v.since_version for v in versions[1:]] + [schema.NEWEST_OPSET + 1]
-
-    ax = _new_axes(ax, (8.4, 0.27 * len(rows) + 1.3))
-    for y, (_, states) in enumerate(rows):
-        runs: list[list[Any]] = []
-        for version, end, state in zip(versions, ends, states, strict=True):
-            if runs and runs[-1][2] == state:
-                runs[-1][1] = end
-            else:
-                runs.append([version.since_version, end, state])
-        for start, end, state in runs:
-            if not state:
-                continue
-            kind = {"attribute": HUES[5], "input": HUES[1]}.get(state, HUES[0])
-            ax.barh(
-                y, end - start - 0.12, left=start + 0.06, height=0.74, color=_tint(kind, 0.6),
-                edgecolor=INK, linewidth=0.6, hatch="" if state != "attribute" else "///",
-            )  # fmt: skip
-            text = state if state != "yes" else ("" if start == 1 else f"from {start}")
-            ax.text(
-                start + 0.3, y, text, va="center", ha="left", fontsize=8, color=INK,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.75}
-                if state == "attribute" else None,
-            )  # fmt: skip
-    for version in versions:
-        ax.axvline(version.since_version, color=DIM, linewidth=0.8, linestyle=":", zorder=0)
-    ticks = [v.since_version for v in versions]
-    labels = [str(tick) for tick in ticks] + [str(schema.NEWEST_OPSET)]
-    ax.set_xticks([*ticks, schema.NEWEST_OPSET + 0.5], labels)
-    ax.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=8.5)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.set_xlim(1, schema.NEWEST_OPSET + 1)
-    ax.set_xlabel("opset")
-    ax.tick_params(length=0)
-    ax.spines[["top", "right", "left"]].set_visible(False)
-    numbers = ", ".join(str(v.since_version) for v in versions)
-    ax.set_title(f"{row.name}: versions {numbers}", loc="left", fontsize=10)
-    return ax
-
-
-def bench(results: Any, *, baseline: str = "numpy", ax: Axes | None = None) -> Axes:
-    """Draw how many times faster than NumPy each library was, case by case.
-
-    Parameters
-    ----------
-    results : mapping, or sequence of mappings
-        What ``reducekit bench --json FILE`` wrote, read by ``json.load``; or its rows:
-        mappings with ``case`` and the seconds that each library took, by its name.
-    baseline : str, default "numpy"
-        The library that stands for 1.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure if omitted.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        With a logarithmic axis: to the right of 1 is faster. Operators and element types
-        of one case share a row: a mark is their median, and a line the span of ours.
-        Times of answers that differ are left out.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no case in which both the baseline and another library were measured.
-
-    Examples
-    --------
-    >>> import matplotlib; matplotlib.use("agg")
-    >>> from reducekit import plot
-    >>> rows = [{"case": "max, rows", "numpy": 2e-3, "reducekit": 1e-3}]
-    >>> plot.bench(rows).get_xlabel()
-    'times as fast as numpy'
-    """
-    ratios: dict[str, dict[str, list[float]]] = {}
-    for case, times in _rows(results):
-        base = times.pop(baseline, None)
-        if base and times:
-            row = ratios.setdefault(case, {})
-            for name, seconds in times.items():
-                row.setdefault(name, []).append(base / seconds)
-    if not ratios:
-        raise ArgumentError(
-            f"bench: no case holds times of {baseline!r} and of another library; "
-            "give rows such as {'case': 'max', 'numpy': 2e-3, 'reducekit': 1e-3}"
-        )
-    names = list(dict.fromkeys(name for row in ratios.values() for name in row))
-    names.sort(key=lambda name: name != "reducekit")
-    ax = _new_axes(ax, (8, 0.26 * len(ratios) + 1.6))
-    marks = "os^Dv<>P"
-    for place, name in enumerate(names):
-        points = [(row[name], y) for y, row in enumerate(ratios.values()) if name in row]
-        color = (BLUE, *HUES[1:])[place % len(HUES)]
-        ours = name == "reducekit"
-        if ours and any(len(found) > 1 for found, _ in points):
-            ax.hlines(
-                [y for _, y in points], [min(found) for found, _ in points],
-                [max(found) for found, _ in points], color=color, linewidth=1.6, zorder=2.5,
-            )  # fmt: skip
-        ax.plot(
-            [statistics.median(found) for found, _ in points], [y for _, y in points],
-            marks[place % len(marks)], color=color, markeredgecolor=INK, markeredgewidth=0.5,
-            markersize=8 if ours else 6, label=name, linestyle="", zorder=3 if ours else 2,
-        )  # fmt: skip
-    ax.axvline(1, color=INK, linewidth=1)
-    ax.set_xscale("log")
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.set_yticks(range(len(ratios)), [_show.visible(case, 60) for case in ratios], fontsize=8.5)
-    ax.set_ylim(len(ratios) - 0.5, -0.5)
-    ax.grid(axis="both", color="#dddddd", linewidth=0.6)
-    ax.set_axisbelow(True)
-    ax.tick_params(axis="y", length=0)
-    ax.spines[["top", "right"]].set_visible(False)
-    note = "\nmark: median over operators and types; line: least to most of reducekit"
-    ax.set_xlabel(f"times as fast as {baseline}{note if ax.collections else ''}")
-    # Above the rows, where it hides no mark.
-    ax.legend(
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=min(len(names), 6), fontsize=8.5,
-        frameon=False, handletextpad=0.2, columnspacing=1.2, borderaxespad=0.2,
-    )  # fmt: skip
-    return ax
-
-
-def _rows(results: Any) -> Iterable[tuple[str, dict[str, float]]]:
-    """The cases with their seconds, in any of the forms that a benchmark writes."""
-    if isinstance(results, Mapping):
-        for key in ("cells", "results", "cases", "rows"):
-            if key in results:
-                results = results[key]
-                break
-    if isinstance(results, Mapping):
-        results = [{"case": case, **times} for case, times in results.items()]
-    for row in results:
-        name = str(row.get("case") or row.get("name"))
-        times = row.get("times") or row.get("seconds") or row
-        answers = row.get("answers") or {}
-        seconds = {
-            str(peer): float(value)
-            for peer, value in times.items()
-            if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
-            if answers.get(peer) != "differs"
-        }
-        yield name, seconds
