@@ -1,9 +1,8 @@
 """The element types, one row each.
 
-Everything that depends on an element type reads this table: the schema (by
-name), the kernels (by position), the value of an empty set, and the reference
-implementation (by accumulator). Adding a type is a row here and a line in the
-kernel table.
+Everything that depends on an element type reads this table: the schema by name,
+the kernels by position, and whoever needs the value of an empty set. What else a
+new row takes is in CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -95,8 +94,24 @@ _BY_NAME = {row.name: row for row in ELEMENT_TYPES}
 
 
 def by_name(name: str) -> ElementType:
-    """The row of the type with this full name; ``KeyError`` if there is none.
+    """The row of the type with this name.
 
+    Parameters
+    ----------
+    name : str
+        NumPy's full name of the type.
+
+    Returns
+    -------
+    ElementType
+
+    Raises
+    ------
+    KeyError
+        If there is no such type.
+
+    Examples
+    --------
     >>> by_name("bfloat16").itemsize
     2
     """
@@ -104,7 +119,12 @@ def by_name(name: str) -> ElementType:
 
 
 def element_type(dtype: Any) -> ElementType | None:
-    """The row of anything that NumPy takes as a dtype, whatever its byte order.
+    """The row of an element type.
+
+    Parameters
+    ----------
+    dtype : dtype_like
+        Of any byte order.
 
     Returns
     -------
@@ -112,6 +132,13 @@ def element_type(dtype: Any) -> ElementType | None:
         None where no reduction takes such elements: complex numbers, text,
         objects, dates, structures, and float types that ONNX has elsewhere.
 
+    Raises
+    ------
+    TypeError
+        If NumPy takes it for no dtype.
+
+    Examples
+    --------
     >>> element_type(">f4").name
     'float32'
     >>> element_type("complex64") is None

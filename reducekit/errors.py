@@ -14,7 +14,17 @@ __all__ = ["ArgumentError", "AxesError", "DTypeError", "OpsetError", "ReduceErro
 
 
 class ReduceError(Exception):
-    """Base of all errors that the package raises on purpose."""
+    """Base of all errors that the package raises on purpose.
+
+    Examples
+    --------
+    >>> import reducekit as rk
+    >>> try:
+    ...     rk.reduce_max([1, 5], axes=3)
+    ... except rk.ReduceError as error:
+    ...     print(error)
+    reduce_max: axis 3 is out of range for a tensor of rank 1; use -1 to 0
+    """
 
     # Users meet these names as reducekit.X; a traceback should say the same.
     __module__ = "reducekit"

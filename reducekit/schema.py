@@ -66,16 +66,44 @@ class OperatorVersion:
     empty: str
 
     def allows(self, dtype: str) -> bool:
-        """Whether this version takes elements of the type with this full name.
+        """Whether this version takes elements of a type.
 
+        Parameters
+        ----------
+        dtype : str
+            NumPy's full name of the type.
+
+        Returns
+        -------
+        bool
+
+        Examples
+        --------
         >>> resolve("ReduceMax", 18).allows("bool")
         False
         """
         return dtype in self.dtypes
 
     def empty_value(self, dtype: str) -> Any:
-        """The reduction of an empty set of elements of this type, as a NumPy scalar.
+        """The reduction of an empty set of elements of a type.
 
+        Parameters
+        ----------
+        dtype : str
+            NumPy's full name of the type.
+
+        Returns
+        -------
+        NumPy scalar
+            Of that type.
+
+        Raises
+        ------
+        KeyError
+            If there is no such type.
+
+        Examples
+        --------
         >>> resolve("ReduceMax", 18).empty_value("float32")
         np.float32(-inf)
         """
@@ -166,13 +194,26 @@ _ANY_NAME = {
 
 
 def operator(name: str) -> Operator:
-    """The operator with this name: ``"ReduceMax"``, ``"max"`` or ``"reduce_max"``.
+    """The operator with this name.
+
+    Parameters
+    ----------
+    name : str
+        Any of its names: ``"ReduceMax"``, ``"max"`` or ``"reduce_max"``.
+
+    Returns
+    -------
+    Operator
 
     Raises
     ------
     OpsetError
         If there is no such operator; the error lists those that there are.
+    TypeError
+        If the name is no str.
 
+    Examples
+    --------
     >>> operator("max").function
     'reduce_max'
     """
@@ -188,6 +229,22 @@ def operator(name: str) -> Operator:
 def history(name: str) -> tuple[OperatorVersion, ...]:
     """All versions of an operator, oldest first.
 
+    Parameters
+    ----------
+    name : str
+        The operator, under any of its names.
+
+    Returns
+    -------
+    tuple of OperatorVersion
+
+    Raises
+    ------
+    OpsetError
+        If there is no such operator.
+
+    Examples
+    --------
     >>> [v.since_version for v in history("ReduceSum")]
     [1, 11, 13]
     """
@@ -204,6 +261,10 @@ def resolve(name: str, opset: int | str | None = None) -> OperatorVersion:
     opset : int or "latest", optional
         From 1 to :data:`NEWEST_OPSET`; omitted means the latest.
 
+    Returns
+    -------
+    OperatorVersion
+
     Raises
     ------
     OpsetError
@@ -211,6 +272,8 @@ def resolve(name: str, opset: int | str | None = None) -> OperatorVersion:
     TypeError
         If the opset is not an integer.
 
+    Examples
+    --------
     >>> resolve("ReduceMax", 19).since_version
     18
     """

@@ -179,12 +179,34 @@ def _numpy_dtype(proto: onnx.TypeProto) -> Any:
 
 
 class Backend(_Base):
-    """Run models and nodes: reductions by reducekit, the rest by ONNX's evaluator."""
+    """Run models and nodes: reductions by reducekit, the rest by ONNX's evaluator.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import reducekit.onnx as rx
+    >>> from onnx import helper
+    >>> node = helper.make_node("ReduceMax", ["x"], ["y"], axes=[0], keepdims=0)
+    >>> rx.Backend.run_node(node, [np.float32([[1, 5], [4, 2]])], opset_version=13).y
+    array([4., 5.], dtype=float32)
+    """
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
-        """Whether there is an implementation for this device: for ``"CPU"`` alone.
+        """Whether there is an implementation for this device.
 
+        Parameters
+        ----------
+        device : str
+            As ONNX's interface has it, ``"CPU"`` or ``"CPU:0"``.
+
+        Returns
+        -------
+        bool
+            True for the CPU alone.
+
+        Examples
+        --------
         >>> Backend.supports_device("CPU:0"), Backend.supports_device("CUDA")
         (True, False)
         """
@@ -192,7 +214,18 @@ class Backend(_Base):
 
     @classmethod
     def is_compatible(cls, model: ModelLike, device: str = "CPU", **kwargs: Any) -> bool:
-        """Whether every operator of the model has an implementation here."""
+        """Whether every operator of the model has an implementation here.
+
+        Parameters
+        ----------
+        model, device, **kwargs
+            As for :meth:`prepare`.
+
+        Returns
+        -------
+        bool
+            False too for a model that cannot be read.
+        """
         if not cls.supports_device(device):
             return False
         try:
@@ -247,7 +280,25 @@ class Backend(_Base):
 
     @classmethod
     def run_model(cls, model: ModelLike, inputs: Any, device: str = "CPU", **kwargs: Any) -> Any:
-        """:meth:`prepare` and :meth:`Prepared.run` in one."""
+        """:meth:`prepare` and :meth:`Prepared.run` in one.
+
+        Parameters
+        ----------
+        model, device, **kwargs
+            As for :meth:`prepare`.
+        inputs
+            As for :meth:`Prepared.run`.
+
+        Returns
+        -------
+        namedtuple
+            As :meth:`Prepared.run` gives it.
+
+        Raises
+        ------
+        ReduceError, NotImplementedError
+            As the two raise them.
+        """
         return cls.prepare(model, device, **kwargs).run(inputs)
 
     @classmethod

@@ -107,7 +107,17 @@ class NodeReport:
         )
 
     def at(self, *levels: str) -> list[Finding]:
-        """The findings of these levels."""
+        """The findings of these levels.
+
+        Parameters
+        ----------
+        *levels : str
+            Of those that :class:`Finding` lists.
+
+        Returns
+        -------
+        list of Finding
+        """
         return [finding for finding in self.findings if finding.level in levels]
 
     def as_dict(self) -> dict[str, Any]:
@@ -166,7 +176,17 @@ class Report:
         return not (self.count("illegal") or self.count("breaks"))
 
     def count(self, level: str) -> int:
-        """How many nodes have findings of this level; messages on the model count too."""
+        """How many nodes have findings of this level; messages on the model count too.
+
+        Parameters
+        ----------
+        level : str
+            One of those that :class:`Finding` lists.
+
+        Returns
+        -------
+        int
+        """
         return sum(bool(node.at(level)) for node in self.nodes) + sum(
             message.level == level for message in self.messages
         )
@@ -197,11 +217,26 @@ class Report:
         runtimes : sequence of str
             Of which runtimes the known faults are listed; by default of those
             that run ONNX models. All are in :meth:`to_json`.
+
+        Returns
+        -------
+        str
         """
         return "\n".join(_text(self, runtimes))
 
     def known_faults(self, runtimes: Sequence[str] = ONNX_RUNTIMES) -> str:
-        """What these runtimes get wrong in the model's reductions; empty if nothing is known."""
+        """What runtimes get wrong in the model's reductions.
+
+        Parameters
+        ----------
+        runtimes : sequence of str
+            Which runtimes; by default those that run ONNX models.
+
+        Returns
+        -------
+        str
+            Lines of text; empty if nothing is known.
+        """
         lines = []
         for (runtime, labels), faults in _fault_groups(self, runtimes).items():
             lines.append(f"  {runtime}, {_few(labels)}:")

@@ -149,6 +149,17 @@ class Tensor:
         """The array itself, without a copy: what is written to it is seen in the tensor.
 
         Of a lazy tensor, it is computed anew at each call.
+
+        Returns
+        -------
+        numpy.ndarray
+
+        Examples
+        --------
+        >>> import numpy as np, reducekit as rk
+        >>> array = np.array([1, 5])
+        >>> rk.Tensor(array).numpy() is array
+        True
         """
         if self._is_lazy:
             return as_array("numpy", self._array.compute())  # type: ignore[attr-defined]
@@ -597,7 +608,22 @@ class Tensor:
         return self._like(self._array.astype(target), self._dims)
 
     def copy(self) -> Tensor:
-        """The same tensor with memory of its own."""
+        """The same tensor with memory of its own.
+
+        Returns
+        -------
+        Tensor
+            With the names and the opset. A lazy tensor has no memory, and stays lazy.
+
+        Examples
+        --------
+        >>> import numpy as np, reducekit as rk
+        >>> array = np.array([1, 5])
+        >>> t = rk.Tensor(array).copy()
+        >>> array[0] = 9
+        >>> t.tolist()
+        [1, 5]
+        """
         if self._is_lazy:  # nobody can write to what is not there
             return self._like(self._array, self._dims)
         return self._like(self._array.copy(order="K"), self._dims)
@@ -605,15 +631,36 @@ class Tensor:
     def item(self) -> Any:
         """The only element, as a Python number.
 
+        Returns
+        -------
+        bool, int or float
+
         Raises
         ------
         ValueError
             If there is not exactly one element.
+
+        Examples
+        --------
+        >>> import reducekit as rk
+        >>> rk.Tensor([1, 5]).reduce_max().item()
+        5
         """
         return self.numpy().item()
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers; a number at rank 0."""
+        """The elements as nested lists of Python numbers; a number at rank 0.
+
+        Returns
+        -------
+        list, or bool, int or float
+
+        Examples
+        --------
+        >>> import reducekit as rk
+        >>> rk.Tensor([[1, 5], [4, 2]]).reduce_max(0).tolist()
+        [[4, 5]]
+        """
         return self.numpy().tolist()
 
     def describe(self) -> Description:
