@@ -40,8 +40,6 @@ cdef enum:
     SUM = 2
     FLOAT16 = 9                 # of dtypes.ELEMENT_TYPES, the first that rounds
     BUFFER = 4096               # bytes gathered at a time: they stay in the first cache
-    QUICK_RUN = 96              # shorter runs leave too much of a block of 128 empty
-    QUICK_COLUMN = 1 << 15      # longer ones are too often read again, an element a line
     STRETCH = 32768             # bytes that are better read in one go
     PARTS = 16                  # slices of a reduction to one tile; a power of two, for the fold
     FEW_PARTS = 4               # where the state of a slice is large
@@ -514,10 +512,6 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
     cdef Py_ssize_t run, rows
     state.exact = job.exact
     state.few = plan.terms <= FEW
-    state.quick = (FEW < plan.terms <= job.kernels.quick_terms
-                   and (plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= QUICK_RUN
-                        or job.kernels.quick_rows and (plan.form == ROWS or plan.form == NARROW
-                                                       and plan.terms <= QUICK_COLUMN)))
     state.chain = <double>plan.terms
     state.flip = job.kernels.flip
     state.fold = job.kernels.fold
@@ -562,7 +556,6 @@ cdef bint settle(const job_t* job, const char* data, char* out, const room_t* ro
     point_at(&state, room)
     set_state(job, &state)
     state.few = True
-    state.quick = False
     state.period = 1
     state.fresh = True
     if plan.form == ROWS or plan.form == NARROW:

@@ -27,8 +27,6 @@ cdef struct state_t:
                        # set all columns, and clear this
     bint few           # fill d, so that ties are settled at once: sums of at most FEW terms,
                        # and those that are summed a second time
-    bint quick         # sums of 16-bit floats may be rounded to float32 on the way, with a bound
-                       # of the error, a float, in c
     int64_t flip       # extremes: how keys are made of bits (bits.h)
     int64_t fold
     int64_t turn
@@ -71,11 +69,9 @@ ctypedef bint (*few_t)(const char* data, Py_ssize_t outputs, Py_ssize_t terms,
 
 cdef struct kernels_t:
     Py_ssize_t tile    # outputs whose state fits the arrays, TILE to LARGEST_TILE
-    Py_ssize_t quick_terms   # sums of at most so many terms pay off as `quick`
     int64_t flip             # for the state
     int64_t fold
     int64_t turn
-    bint quick_rows          # rows too
     bint strides             # `runs` heeds the period of a state
     Py_ssize_t long_run      # bytes; of longer runs the order of memory counts most
     int size_a         # bytes for one output in each array

@@ -60,20 +60,16 @@ cdef extern from "lanes.h":
     void rk_float_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
                        Py_ssize_t size,
                        int period, double* sums, float* peak) noexcept nogil
-    void rk_half_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
-                      Py_ssize_t size,
-                      int period, double* sums) noexcept nogil
-    void rk_quick_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
-                       Py_ssize_t size,
-                       double* sums, float* slack, bint brain) noexcept nogil
+    void rk_short_float_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
+                             Py_ssize_t size, int period, double* sums, uint16_t* span,
+                             bint brain) noexcept nogil
     void rk_double_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                         double* sums, double* rests, double* peak, bint peaks) noexcept nogil
     void rk_float_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                        double* sums, float* peak, uint32_t* least, bint leasts) noexcept nogil
-    void rk_half_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
-                      double* sums) noexcept nogil
-    void rk_brain_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
-                       double* sums, float* slack) noexcept nogil
+    void rk_short_float_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
+                             double* sums, uint16_t* mosts, uint16_t* leasts,
+                             bint brain) noexcept nogil
     bint rk_few_doubles(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                         double* out) noexcept nogil
     bint rk_few_floats(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
@@ -110,6 +106,10 @@ ctypedef fused narrow_t:       # floats whose sum is carried in double
     brain_t
     float
 
+ctypedef fused bound_t:        # those whose sums need a bound
+    brain_t
+    float
+
 # The sizes stand as plain numbers below, since Cython makes a Python loop of a range
 # with a named step: 256 bytes of lanes (four registers of 512 bits), 512 columns in
 # the local arrays of a row kernel, and blocks of 4096 elements or 128 rows that are
@@ -117,7 +117,6 @@ ctypedef fused narrow_t:       # floats whose sum is carried in double
 
 # 2^-53 times the longest chain of additions in a block, which is 128 rows, or 4096
 # elements in 32 lanes and their folding, with room for the rounding of the bound.
-cdef double SLACK = 1.02 * 2.0 ** -24
 cdef double CHAIN_ERROR = 160.0 * 2.0 ** -53
 cdef double ROUND_OFF = 2.0 ** -53
 # Up to here the pair of a float16 sum is exact: its second part is a multiple of 2^-24
@@ -693,44 +692,14 @@ cdef inline void to_floats(const narrow_t* x, float* to, Py_ssize_t count) noexc
             to[k] = rk_brain_to_float(x[k])
 
 
-cdef inline double brain_run(const narrow_t* x, Py_ssize_t count, uint32_t* peak) noexcept nogil:
-    """The sum of at most 4096 bfloat16, as exact as double can hold it."""
-    # Two conversions, to float and to double, cost more than the sum. Where exponents
-    # lie close together, float32 holds the sum of four elements exactly, and three
-    # quarters of the second conversion fall away.
-    cdef float wide[1024]
-    cdef double lane[32]
-    cdef uint32_t high, low
-    cdef Py_ssize_t n, k, start, size, blocks
-    for k in range(32):
-        lane[k] = -0.0
-    for start in range(0, count, 1024):
-        size = count - start if count - start < 1024 else 1024
-        high = 0
-        low = ~<uint32_t>0
-        gather_evidence[narrow_t](x + start, size, &high, &low)
-        peak[0] = high if high > peak[0] else peak[0]
-        to_floats[narrow_t](x + start, wide, size)
-        blocks = (size + 127) // 128
-        for k in range(size, blocks * 128):
-            wide[k] = -0.0
-        # 8 bits each; the sum of four has two more above the largest, and must not overflow.
-        if (high >> 23) + 2 + 8 <= (low + 1 >> 23 & 0x1ff) + 24 and high < 0x7e800000:
-            for n in range(blocks):
-                for k in range(32):
-                    lane[k] += ((wide[n * 128 + k] + wide[n * 128 + 32 + k])
-                                + (wide[n * 128 + 64 + k] + wide[n * 128 + 96 + k]))
-        else:
-            for n in range(4 * blocks):
-                for k in range(32):
-                    lane[k] += wide[n * 32 + k]
-    for k in range(16):
-        lane[k] += lane[k + 16]
-    for k in range(8):
-        lane[k] += lane[k + 8]
-    for k in range(4):
-        lane[k] += lane[k + 4]
-    return (lane[0] + lane[2]) + (lane[1] + lane[3])
+cdef inline uint32_t widest(uint16_t most) noexcept nogil:
+    """The largest magnitude of bfloat16, kept doubled, as the bits of a float32."""
+    return <uint32_t>most << 15
+
+
+cdef inline uint32_t smallest(uint16_t least) noexcept nogil:
+    """The smallest magnitude but zero, less one, likewise; all bits if there is none."""
+    return ~<uint32_t>0 if least == 0xffff else (<uint32_t>(least + 1) << 15) - 1
 
 
 cdef inline void scalar_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
@@ -763,10 +732,10 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
     cdef uint32_t* d = <uint32_t*>state.d
     cdef const char* p
     cdef double sums[16]
-    cdef float slack[16]
-    cdef uint32_t peak
+    cdef uint16_t span[2]
+    cdef uint32_t peak, low
     cdef double s, z
-    cdef Py_ssize_t i, o, k, start, size, count, most = 16384 if state.quick else 4096
+    cdef Py_ssize_t i, o, k, start, size, count
     cdef Py_ssize_t ahead = RK_AHEAD if outer == 1 else outer_stride
     if state.fresh:
         narrow_init(0, kept, state, NULL, 0)
@@ -782,20 +751,20 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
         for o in range(outer):
             start = 0
             while start < run:
-                size = run - start if run - start < most else most
+                size = run - start if run - start < 4096 else 4096
                 p = data + i * kept_stride + o * outer_stride + start * <Py_ssize_t>sizeof(narrow_t)
                 start += size
-                if state.quick and narrow_t is not float:
-                    rk_quick_runs(p, count, kept_stride, ahead, size, sums, slack,
-                                  narrow_t is brain_t)
-                    for k in range(count):
-                        (<float*>c)[k] += slack[k]
-                elif narrow_t is half_t:
-                    rk_half_runs(p, count, kept_stride, ahead, size, state.period, sums)
+                if narrow_t is half_t:
+                    rk_short_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
+                                        span, False)
                 elif narrow_t is brain_t:
+                    rk_short_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
+                                        span, True)
+                    peak = widest(span[0])
+                    low = smallest(span[1])
                     for k in range(count):
-                        sums[k] = brain_run[narrow_t](<const narrow_t*>(p + k * kept_stride), size,
-                                                      &c[k])
+                        c[k] = peak if peak > c[k] else c[k]
+                        d[i + k] = low if low < d[i + k] else d[i + k]
                 else:
                     # One bound for all outputs of the group: it is rarely worse than their own.
                     # The bits of floats that are not negative are in the order of the floats.
@@ -808,7 +777,7 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
                     z = s - a[k]
                     b[k] += (a[k] - (s - z)) + (sums[k] - z)
                     a[k] = s
-            if state.few:
+            if narrow_t is float and state.few:
                 for k in range(count):
                     gather_evidence[narrow_t](
                         <const narrow_t*>(data + (i + k) * kept_stride + o * outer_stride), run,
@@ -953,44 +922,6 @@ cdef inline bint narrow_short_few(const char* data, Py_ssize_t kept, Py_ssize_t 
     return True
 
 
-cdef inline void brain_rows(const char* data, Py_ssize_t width, Py_ssize_t rows,
-                            Py_ssize_t row_stride, double* total, uint32_t* peak,
-                            const narrow_t* kind) noexcept nogil:
-    """At most 128 rows of bfloat16, added to doubles."""
-    cdef const narrow_t* x
-    cdef uint32_t m
-    cdef Py_ssize_t r, j
-    for j in range(width):
-        total[j] = -0.0
-    for r in range(rows):
-        x = <const narrow_t*>(data + r * row_stride)
-        for j in range(width):
-            total[j] += widen[narrow_t](x[j])
-        for j in range(width):
-            m = magnitude[narrow_t](x[j])
-            peak[j] = m if m > peak[j] else peak[j]
-
-
-cdef inline void sign_zeros(double* total, Py_ssize_t width, const char* data, Py_ssize_t rows,
-                            Py_ssize_t row_stride) noexcept nogil:
-    """Of columns of float16 that sum up to zero, those that hold nothing but -0.0 give -0.0."""
-    cdef Py_ssize_t first, j, r, end
-    cdef int32_t zeros
-    for first in range(0, width, 64):
-        end = first + 64 if width - first > 64 else width
-        zeros = 0
-        for j in range(first, end):
-            zeros += 1 if total[j] == 0 else 0
-        if not zeros:
-            continue
-        for j in range(first, end):
-            if total[j] == 0:
-                r = 0
-                while r < rows and (<const uint16_t*>(data + r * row_stride))[j] == 0x8000:
-                    r += 1
-                total[j] = -0.0 if r == rows else 0.0
-
-
 cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                              Py_ssize_t row_stride, state_t* state,
                              const narrow_t* kind, int order) noexcept nogil:
@@ -999,18 +930,26 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
     cdef uint32_t* c = <uint32_t*>state.c
     cdef uint32_t* d = <uint32_t*>state.d
     cdef double total[1056]
+    cdef uint16_t mosts[1056]
+    cdef uint16_t leasts[1056]
     cdef double before, sum_, z
     cdef const char* p
     cdef uint32_t m
-    cdef Py_ssize_t first, width, r, j, start, size
+    # 4096 float16 add up exactly: less than 2^28 in steps of 2^-24.
+    cdef Py_ssize_t first, width, j, start, size, most = 4096 if narrow_t is half_t else 128
     if state.fresh:
         narrow_init(0, columns, state, NULL, 0)
         state.fresh = False
     for first in range(0, columns, 1024):
         width = columns - first if columns - first < 1024 else 1024
-        for start in range(0, rows, 128):
-            size = rows - start if rows - start < 128 else 128
+        if narrow_t is brain_t:
+            memset(mosts, 0, sizeof(mosts))
+            memset(leasts, 0xff, sizeof(leasts))
+        start = 0
+        while start < rows:
+            size = rows - start if rows - start < most else most
             p = data + start * row_stride + first * <Py_ssize_t>sizeof(narrow_t)
+            start += size
             if narrow_t is float:
                 if state.few:            # a constant for each: lanes.h says why
                     rk_float_rows(p, width, size, row_stride, total, <float*>(c + first),
@@ -1018,25 +957,21 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
                 else:
                     rk_float_rows(p, width, size, row_stride, total, <float*>(c + first),
                                   d + first, False)
-            elif narrow_t is half_t:
-                rk_half_rows(p, width, size, row_stride, total)
-                sign_zeros(total, width, p, size, row_stride)
-            elif state.quick:
-                rk_brain_rows(p, width, size, row_stride, total, <float*>(c + first))
             else:
-                brain_rows[narrow_t](p, width, size, row_stride, total, c + first, kind)
+                rk_short_float_rows(p, width, size, row_stride, total, mosts, leasts,
+                                    narrow_t is brain_t)
             for j in range(width):
                 before = a[first + j]
                 sum_ = before + total[j]
                 z = sum_ - before
                 b[first + j] += (before - (sum_ - z)) + (total[j] - z)
                 a[first + j] = sum_
-        if state.few and narrow_t is brain_t:
-            for r in range(rows):
-                p = data + r * row_stride + first * 2
-                for j in range(width):
-                    m = magnitude[narrow_t]((<const narrow_t*>p)[j]) - 1   # zeros: the largest
-                    d[first + j] = m if m < d[first + j] else d[first + j]
+        if narrow_t is brain_t:
+            for j in range(width):
+                m = widest(mosts[j])
+                c[first + j] = m if m > c[first + j] else c[first + j]
+                m = smallest(leasts[j])
+                d[first + j] = m if m < d[first + j] else d[first + j]
 
 
 cdef inline void narrow_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
@@ -1055,12 +990,8 @@ cdef inline void narrow_fold(Py_ssize_t columns, Py_ssize_t period, state_t* sta
             z = s - a[j]
             b[j] += ((a[j] - (s - z)) + (x - z)) + b[half + j]
             a[j] = s
-        if state.quick:
-            for j in range(half):
-                (<float*>c)[j] += (<float*>c)[half + j]
-        else:
-            for j in range(half):
-                c[j] = c[half + j] if c[half + j] > c[j] else c[j]
+        for j in range(half):
+            c[j] = c[half + j] if c[half + j] > c[j] else c[j]
         for j in range(half):
             d[j] = d[half + j] if d[half + j] < d[j] else d[j]
         columns = half
@@ -1108,21 +1039,56 @@ cdef inline bint differ(narrow_t x, narrow_t y) noexcept nogil:
         return x != y
 
 
+cdef Py_ssize_t half_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                            Py_ssize_t out_stride, Py_ssize_t* suspects, state_t* state,
+                            const void* kind, int order) noexcept nogil:
+    """Of float16, whose sums are exact."""
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint16_t results[1024]
+    cdef double s, t
+    cdef Py_ssize_t i, found = 0
+    cdef int32_t unsure = 1 if terms > MOST_HALVES else 0
+    if terms == 0:
+        memset(results, 0, count * 2)
+        emit(results, count, out, out_stride)
+        return 0
+    if step != 1:
+        for i in range(count):
+            a[i] = a[i * step]
+            b[i] = b[i * step]
+    for i in range(count):
+        unsure += 1 if b[i] != 0 or a[i] - a[i] != 0 else 0
+    rk_doubles_to_halves(a, results, count)
+    if unsure:
+        for i in range(count):
+            s = a[i] + b[i]
+            t = b[i] - (s - a[i])
+            if not isfinite(a[i]) or terms > MOST_HALVES:
+                suspects[found] = i
+                found += 1
+            else:
+                results[i] = rk_double_to_half(a[i] if b[i] == 0 else to_odd(s, t))
+    emit(results, count, out, out_stride)
+    return found
+
+
 cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
                                      Py_ssize_t out_stride, Py_ssize_t* suspects,
-                                     state_t* state, const narrow_t* kind,
+                                     state_t* state, const bound_t* kind,
                                      int order) noexcept nogil:
     cdef double* a = <double*>state.a
     cdef double* b = <double*>state.b
     cdef uint32_t* c = <uint32_t*>state.c
     cdef uint32_t* d = <uint32_t*>state.d
-    cdef narrow_t low[1024]
-    cdef narrow_t high[1024]
+    cdef bound_t low[1024]
+    cdef bound_t high[1024]
     cdef double error[1024]
     cdef Py_ssize_t i, found = 0
     cdef int32_t unsure = 0
     cdef double s, t, e, z
-    cdef bint few = state.few and not state.quick
+    cdef bint few = state.few or bound_t is brain_t
+    cdef uint32_t bits = 8 if bound_t is brain_t else 24
     # Bits that the sum may have above the largest element.
     cdef uint32_t growth = 1
     while terms > <double>(<uint64_t>1 << growth) and growth < 62:
@@ -1132,8 +1098,8 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
     cdef double factor = (CHAIN_ERROR + 4 * (ROUND_OFF * terms) * (ROUND_OFF * terms)) * terms
     if terms == 0:
         for i in range(count):
-            low[i] = rounded[narrow_t](0.0, kind)
-        emit_narrow[narrow_t](low, count, out, out_stride)
+            low[i] = rounded[bound_t](0.0, kind)
+        emit_narrow[bound_t](low, count, out, out_stride)
         return 0
     if step != 1:
         for i in range(count):
@@ -1141,69 +1107,46 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
             b[i] = b[i * step]
             c[i] = c[i * step]
             d[i] = d[i * step]
-    if narrow_t is half_t and not state.quick:
-        for i in range(count):
-            unsure += 1 if b[i] != 0 or a[i] - a[i] != 0 else 0
-        unsure += 1 if terms > MOST_HALVES else 0
-        rk_doubles_to_halves(a, <uint16_t*>low, count)
-        if unsure:
-            for i in range(count):
-                s = a[i] + b[i]
-                t = b[i] - (s - a[i])
-                if not isfinite(a[i]) or terms > MOST_HALVES:
-                    suspects[found] = i
-                    found += 1
-                else:
-                    low[i] = rounded[narrow_t](a[i] if b[i] == 0 else to_odd(s, t), kind)
-        emit_narrow[narrow_t](low, count, out, out_stride)
-        return found
     # All elements are multiples of the last bit of the smallest. Where the largest sum
     # possible has no more than 53 bits above it, nothing was ever rounded.
     if few:
         for i in range(count):
-            unsure |= 1 if (c[i] >> 23) + 24 + growth > ((d[i] + 1) >> 23) + 53 else 0
+            unsure |= 1 if (c[i] >> 23) + bits + growth > ((d[i] + 1) >> 23) + 53 else 0
             unsure |= 1 if a[i] - a[i] != 0 else 0
         if not unsure:
             for i in range(count):
-                low[i] = rounded_finite[narrow_t](a[i], kind)
-            emit_narrow[narrow_t](low, count, out, out_stride)
+                low[i] = rounded_finite[bound_t](a[i], kind)
+            emit_narrow[bound_t](low, count, out, out_stride)
             return 0
         unsure = 0
     for i in range(count):
-        # Slack is summed in float32, and the sums in double round too: 2^-24, a little more.
-        e = SLACK if state.quick else factor
-        e = e * <double>rk_float(c[i] if c[i] < 0x7f800000 else 0x7f800000)
+        e = factor * <double>rk_float(c[i] if c[i] < 0x7f800000 else 0x7f800000)
         error[i] = e
         if few:
-            error[i] = 0 if (c[i] >> 23) + 24 + growth <= ((d[i] + 1) >> 23) + 53 else e
+            error[i] = 0 if (c[i] >> 23) + bits + growth <= ((d[i] + 1) >> 23) + 53 else e
     for i in range(count):
         s = a[i] + b[i]
         t = b[i] - (s - a[i])
         e = error[i]
         e = e + 4 * ROUND_OFF * (s if s > 0 else -s) if e != 0 else e
         z = t - e
-        low[i] = rounded_finite[narrow_t](a[i] if z == 0 else s + z, kind)
+        low[i] = rounded_finite[bound_t](a[i] if z == 0 else s + z, kind)
         z = t + e
-        high[i] = rounded_finite[narrow_t](a[i] if z == 0 else s + z, kind)
+        high[i] = rounded_finite[bound_t](a[i] if z == 0 else s + z, kind)
     for i in range(count):
-        unsure += 1 if differ[narrow_t](low[i], high[i]) else 0
+        unsure += 1 if differ[bound_t](low[i], high[i]) else 0
         unsure += 1 if a[i] - a[i] != 0 else 0
     if unsure:
         for i in range(count):
-            if state.quick:
-                # Four that are not finite may come from an overflow in float32.
-                if differ[narrow_t](low[i], high[i]) or a[i] - a[i] != 0:
-                    suspects[found] = i
-                    found += 1
-            elif isnan(a[i]):
+            if isnan(a[i]):
                 # The payload depends on how the compiler ordered the operands of a sum.
-                low[i] = rounded[narrow_t](rk_double(<uint64_t>0x7ff8000000000000ULL), kind)
+                low[i] = rounded[bound_t](rk_double(<uint64_t>0x7ff8000000000000ULL), kind)
             elif not isfinite(a[i]):
-                low[i] = rounded[narrow_t](a[i], kind)
-            elif differ[narrow_t](low[i], high[i]):
+                low[i] = rounded[bound_t](a[i], kind)
+            elif differ[bound_t](low[i], high[i]):
                 suspects[found] = i
                 found += 1
-    emit_narrow[narrow_t](low, count, out, out_stride)
+    emit_narrow[bound_t](low, count, out, out_stride)
     return found
 
 
@@ -1221,11 +1164,10 @@ cdef inline bint narrow_few(const char* data, Py_ssize_t columns, Py_ssize_t row
         for j in range(columns if sure else 0):
             to[j] = rounded_finite[narrow_t](total[j], kind)
     else:
-        rk_half_rows(data, columns, rows, row_stride, total)
+        rk_short_float_rows(data, columns, rows, row_stride, total, NULL, NULL, False)
         for j in range(columns):
             sure &= total[j] - total[j] == 0
         if sure:
-            sign_zeros(total, columns, data, rows, row_stride)
             rk_doubles_to_halves(total, <uint16_t*>to, columns)
     return sure
 
@@ -1526,8 +1468,6 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.turn = 0
     k.few_rows = NULL
     k.few_runs = NULL
-    k.quick_terms = 0
-    k.quick_rows = False
     k.strides = False
     k.long_run = 4096
 
@@ -1552,10 +1492,7 @@ cdef void use_word(kernels_t* k, const word_t* kind, int64_t flip, int64_t infin
 
 cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
     set_sizes(k, 1024, 8, 8, 4, 4)
-    # Beyond, normal numbers are as often summed twice: their sum grows slower than its bound.
-    k.quick_terms = 1 << 17 if narrow_t is half_t else 1 << 30 if narrow_t is brain_t else 0
-    k.quick_rows = narrow_t is brain_t
-    k.strides = narrow_t is not brain_t
+    k.strides = True
     k.long_run = 4096
     k.init = narrow_init
     k.runs = <runs_t>narrow_runs[narrow_t]
@@ -1564,7 +1501,10 @@ cdef void use_narrow(kernels_t* k, const narrow_t* kind) noexcept:
     k.few_rows = <few_t>narrow_few[narrow_t]
     k.few_runs = <few_t>narrow_short_few[narrow_t]
     k.merge = narrow_fold
-    k.finish = <finish_t>narrow_finish[narrow_t]
+    if narrow_t is half_t:
+        k.finish = half_finish
+    else:
+        k.finish = <finish_t>narrow_finish[narrow_t]
 
 
 cdef void use_wide(kernels_t* k) noexcept:

@@ -14,6 +14,8 @@
 #if (defined(__GNUC__) || defined(__clang__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 
 #define V_CODE static inline __attribute__((always_inline, unused))
+/* Called from several places, and too long to be there each time. */
+#define V_ONCE static __attribute__((noinline, unused))
 
 typedef double v_doubles __attribute__((vector_size(64)));
 typedef float v_floats __attribute__((vector_size(64)));
@@ -85,6 +87,13 @@ V_CODE v_floats f_every(v_floats x, int period) {       /* the others become zer
     v_words at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     return (v_floats)((v_words)x & (v_words)((at & (uint32_t)(period - 1)) == 0));
 }
+/* What 32 float16 may span: their magnitudes, doubled, and the smallest but zero, less one. */
+V_CODE v_shorts h_all(uint16_t x) { return (v_shorts){0} + x; }
+V_CODE v_shorts h_twice(v_shorts v) { return v + v; }
+V_CODE v_shorts h_less(v_shorts v) { return v - 1; }
+V_CODE v_shorts h_more(v_shorts v) { return v + 1; }
+V_CODE v_shorts h_sub(v_shorts x, v_shorts y) { return x - y; }
+V_CODE v_shorts h_down(v_shorts x, int bits) { return x >> bits; }
 /* Elements 0, 2, 4 ... and 1, 3, 5 ... of 32 bfloat16: a float32 is its bfloat16 and zeros. */
 V_CODE v_floats f_even_brains(v_shorts v) { return (v_floats)((v_words)v << 16); }
 V_CODE v_floats f_odd_brains(v_shorts v) { return (v_floats)((v_words)v & 0xffff0000u); }
@@ -130,17 +139,20 @@ V_CODE v_floats f_low_halves(v_shorts v) {
 V_CODE v_floats f_high_halves(v_shorts v) {
     return (v_floats)_mm512_cvtph_ps(_mm512_extracti64x4_epi64((__m512i)v, 1));
 }
+V_CODE v_shorts h_max(v_shorts x, v_shorts y) {
+    return (v_shorts)_mm512_max_epu16((__m512i)x, (__m512i)y);
+}
+V_CODE v_shorts h_min(v_shorts x, v_shorts y) {
+    return (v_shorts)_mm512_min_epu16((__m512i)x, (__m512i)y);
+}
+V_CODE int h_over(v_shorts x, uint16_t limit) {
+    return _mm512_cmpgt_epu16_mask((__m512i)x, _mm512_set1_epi16((short)limit)) != 0;
+}
 V_CODE v_doubles d_plus(v_doubles x, v_doubles one, v_doubles y) {
     return (v_doubles)_mm512_fmadd_pd((__m512d)y, (__m512d)one, (__m512d)x);
 }
 V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) {
     return (v_doubles)_mm512_fnmadd_pd((__m512d)y, (__m512d)one, (__m512d)x);
-}
-V_CODE v_floats f_plus(v_floats x, v_floats one, v_floats y) {
-    return (v_floats)_mm512_fmadd_ps((__m512)y, (__m512)one, (__m512)x);
-}
-V_CODE v_floats f_minus(v_floats x, v_floats one, v_floats y) {
-    return (v_floats)_mm512_fnmadd_ps((__m512)y, (__m512)one, (__m512)x);
 }
 #else
 V_CODE v_words w_most(v_words most, v_floats x) {
@@ -201,15 +213,27 @@ V_CODE v_floats f_high_halves(v_shorts v) {
     memcpy(from, &v, 64);
     return f_halves(from + 16);
 }
+V_CODE v_shorts h_max(v_shorts x, v_shorts y) {
+    v_shorts more = (v_shorts)(x > y);
+    return (x & more) | (y & ~more);
+}
+V_CODE v_shorts h_min(v_shorts x, v_shorts y) {
+    v_shorts less = (v_shorts)(x < y);
+    return (x & less) | (y & ~less);
+}
+V_CODE int h_over(v_shorts x, uint16_t limit) {
+    typedef uint64_t v_longs __attribute__((vector_size(64)));
+    v_longs over = (v_longs)(x > limit);
+    return (over[0] | over[1] | over[2] | over[3] | over[4] | over[5] | over[6] | over[7]) != 0;
+}
 V_CODE v_doubles d_plus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return x + y; }
 V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return x - y; }
-V_CODE v_floats f_plus(v_floats x, v_floats one, v_floats y) { (void)one; return x + y; }
-V_CODE v_floats f_minus(v_floats x, v_floats one, v_floats y) { (void)one; return x - y; }
 #endif
 
 #else   /* a compiler without vectors of its own */
 
 #define V_CODE static inline
+#define V_ONCE static
 #define V_EACH(type, count, expression) \
     { type r; int k; for (k = 0; k < count; k++) r.at[k] = (expression); return r; }
 
@@ -267,10 +291,24 @@ V_CODE v_doubles d_max(v_doubles x, v_doubles y)
 V_CODE v_floats f_halves(const uint16_t *p) V_EACH(v_floats, 16, rk_half_to_float(p[k]))
 V_CODE v_floats f_low_halves(v_shorts v) V_EACH(v_floats, 16, rk_half_to_float(v.at[k]))
 V_CODE v_floats f_high_halves(v_shorts v) V_EACH(v_floats, 16, rk_half_to_float(v.at[k + 16]))
+V_CODE v_shorts h_all(uint16_t x) V_EACH(v_shorts, 32, x)
+V_CODE v_shorts h_twice(v_shorts v) V_EACH(v_shorts, 32, (uint16_t)(2 * v.at[k]))
+V_CODE v_shorts h_less(v_shorts v) V_EACH(v_shorts, 32, (uint16_t)(v.at[k] - 1))
+V_CODE v_shorts h_max(v_shorts x, v_shorts y)
+    V_EACH(v_shorts, 32, x.at[k] > y.at[k] ? x.at[k] : y.at[k])
+V_CODE v_shorts h_min(v_shorts x, v_shorts y)
+    V_EACH(v_shorts, 32, x.at[k] < y.at[k] ? x.at[k] : y.at[k])
+V_CODE v_shorts h_sub(v_shorts x, v_shorts y)
+    V_EACH(v_shorts, 32, (uint16_t)(x.at[k] - y.at[k]))
+V_CODE v_shorts h_down(v_shorts x, int bits) V_EACH(v_shorts, 32, (uint16_t)(x.at[k] >> bits))
+V_CODE v_shorts h_more(v_shorts v) V_EACH(v_shorts, 32, (uint16_t)(v.at[k] + 1))
+V_CODE int h_over(v_shorts x, uint16_t limit) {
+    int k, over = 0;
+    for (k = 0; k < 32; k++) over |= x.at[k] > limit;
+    return over;
+}
 V_CODE v_doubles d_plus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return d_add(x, y); }
 V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return d_sub(x, y); }
-V_CODE v_floats f_plus(v_floats x, v_floats one, v_floats y) { (void)one; return f_add(x, y); }
-V_CODE v_floats f_minus(v_floats x, v_floats one, v_floats y) { (void)one; return f_sub(x, y); }
 
 #endif
 
@@ -471,154 +509,134 @@ V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
     *peak = f_top(f_every(f_max(p, q), period));
 }
 
-/* ---------------------------------------------------------------- float16, exactly
+/* ---------------------------------------------------------------- 16 bits
 
-   A float16 is a multiple of 2^-24 below 2^16: too wide for float32, not for two. The
-   upper part, a multiple of 2^-4, and the rest, below 2^-4, are split off exactly by an
-   addition and a subtraction of 1.5 * 2^19, whose last bit is 2^-4, and 16 of either kind add
-   up exactly: 2^20 at most in steps of 2^-4, and 1 in steps of 2^-24. Then they go to double.
-   An infinity leaves NaN in the rest; such outputs are looked at again. */
-#define RK_SPLIT(v, upper, lower, add_, take_) do { \
-        v_floats v_ = (v), h_ = f_minus(add_(v_, magic), one, magic); \
-        upper = f_add(upper, h_); \
-        lower = f_add(lower, take_(v_, h_)); \
-    } while (0)
-#define RK_F_PLUS(x, y) f_plus(x, one, y)
-#define RK_F_MINUS(x, y) f_minus(x, one, y)
-/* The sums so far wait for adders, which are quick; the rest is for the multiply units. */
-#define RK_SPLIT_BOTH(low, high) do { \
-        RK_SPLIT(low, u, l, f_add, RK_F_MINUS); \
-        RK_SPLIT(high, t, m, RK_F_PLUS, RK_F_MINUS); \
-    } while (0)
-#define RK_PARTS_TO_DOUBLE() do { \
-        a = d_add(a, d_add(d_low(u), d_low(l))); b = d_add(b, d_add(d_high(u), d_high(l))); \
-        c = d_add(c, d_add(d_low(t), d_low(m))); d = d_add(d, d_add(d_high(t), d_high(m))); \
-    } while (0)
+   Rows of 32 elements, which of a run are its parts of 64 bytes. Eight, or four, are added in
+   float32 first, where that is exact: the sum is a multiple of the last bit of the smallest
+   element, which is 10 (of bfloat16, 7) bits below its first, and less than 2^4 or 2^3 times
+   the first bit of the largest; so the two may be 10 or 11 (13 or 14) powers of two apart. Of
+   normal numbers, in float16, one block in five is not exact for eight rows, and one half of such
+   a block in five not for four: these go to double one by one.
 
-V_CODE double rk_zero_of(const uint16_t *x, ptrdiff_t size, int period) {
-    ptrdiff_t i = 0;
-    while (i < size && x[i] == 0x8000) i += period;
-    return i >= size ? -0.0 : 0.0;
+   `brain` is a constant, 0 for float16 and 1 for bfloat16, whose exponents also have to stay clear of
+   an overflow. Double holds sums of float16 exactly, but not those of bfloat16: of these the
+   magnitudes, doubled, are kept, the largest and, less one, the smallest but zero. */
+#define RK_LOW(p) (brain ? f_even_brains(h_load((const uint16_t *)(p))) \
+                         : f_halves((const uint16_t *)(p)))
+#define RK_HIGH(p) (brain ? f_odd_brains(h_load((const uint16_t *)(p))) \
+                          : f_halves((const uint16_t *)(p) + 16))
+V_CODE int rk_wide(v_shorts most, v_shorts least, const int rows, const int brain) {
+    int bits = brain ? 8 : 11, steps = (brain ? 14 : 11) - (rows == 8);
+    return h_over(h_sub(h_down(most, bits), h_down(h_more(least), bits)), (uint16_t)steps)
+        || (brain && h_over(most, 251 << 8));
 }
+#define RK_TO_DOUBLE(low, high) do { \
+        v_floats low_ = (low), high_ = (high); \
+        a = d_add(a, d_low(low_)); b = d_add(b, d_high(low_)); \
+        c = d_add(c, d_low(high_)); d = d_add(d, d_high(high_)); \
+    } while (0)
+#define RK_EACH(first, count, stride) do { \
+        const char *x_ = (first); \
+        ptrdiff_t i_; \
+        for (i_ = 0; i_ < (count); i_++, x_ += (stride)) \
+            RK_TO_DOUBLE(RK_LOW(x_), RK_HIGH(x_)); \
+    } while (0)
+#define RK_SPAN(v, most, least) do { \
+        v_shorts m_ = h_twice(v); \
+        most = h_max(most, m_); \
+        least = h_min(least, h_less(m_)); \
+    } while (0)
+#define RK_FOUR(first, stride, ahead, low, high, most, least) do { \
+        int i_; \
+        const char *x_ = (first); \
+        RK_PREFETCH(x_ + (ahead)); \
+        most = h_twice(h_load((const uint16_t *)x_)); \
+        least = h_less(most); \
+        low = RK_LOW(x_); \
+        high = RK_HIGH(x_); \
+        for (i_ = 1; i_ < 4; i_++) { \
+            x_ += (stride); \
+            RK_PREFETCH(x_ + (ahead)); \
+            RK_SPAN(h_load((const uint16_t *)x_), most, least); \
+            low = f_add(low, RK_LOW(x_)); \
+            high = f_add(high, RK_HIGH(x_)); \
+        } \
+    } while (0)
+/* Into the lanes a to d, and into the span that is kept. */
+#define RK_BLOCKS(first, count, stride, ahead) do { \
+        const char *at_ = (first); \
+        ptrdiff_t left_ = (count); \
+        v_floats low, high, lower, higher; \
+        v_shorts most, least, more, less; \
+        for (; left_ >= 8; left_ -= 8, at_ += 8 * (stride)) { \
+            v_shorts top, bottom; \
+            RK_FOUR(at_, stride, ahead, low, high, most, least); \
+            RK_FOUR(at_ + 4 * (stride), stride, ahead, lower, higher, more, less); \
+            top = h_max(most, more); \
+            bottom = h_min(least, less); \
+            if (brain) { kept_most = h_max(kept_most, top); kept_least = h_min(kept_least, bottom); } \
+            if (!rk_wide(top, bottom, 8, brain)) { \
+                RK_TO_DOUBLE(f_add(low, lower), f_add(high, higher)); \
+                continue; \
+            } \
+            if (!rk_wide(most, least, 4, brain)) RK_TO_DOUBLE(low, high); \
+            else RK_EACH(at_, 4, stride); \
+            if (!rk_wide(more, less, 4, brain)) RK_TO_DOUBLE(lower, higher); \
+            else RK_EACH(at_ + 4 * (stride), 4, stride); \
+        } \
+        if (left_ >= 4) { \
+            RK_FOUR(at_, stride, ahead, low, high, most, least); \
+            if (brain) { kept_most = h_max(kept_most, most); kept_least = h_min(kept_least, least); } \
+            if (!rk_wide(most, least, 4, brain)) RK_TO_DOUBLE(low, high); \
+            else RK_EACH(at_, 4, stride); \
+            left_ -= 4; \
+            at_ += 4 * (stride); \
+        } \
+        for (; left_; left_--, at_ += (stride)) { \
+            RK_TO_DOUBLE(RK_LOW(at_), RK_HIGH(at_)); \
+            if (brain) RK_SPAN(h_load((const uint16_t *)at_), kept_most, kept_least); \
+        } \
+    } while (0)
 
-/* Runs of at most 4096. */
-V_CODE void rk_half_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
-                         ptrdiff_t size, int period, double *sums) {
+/* Runs of at most 4096; the span is that of all of them. */
+V_CODE void rk_short_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride,
+                                ptrdiff_t ahead, ptrdiff_t size, int period, double *sums,
+                                uint16_t *span, const int brain) {
     v_doubles a, b, c, d;
-    v_floats one = f_all((float)rk_one), magic = f_all(786432.0f), u, l, t, m;
+    v_shorts kept_most = h_all(0), kept_least = h_all(0xffff);
     double lanes[RK_GROUP * 8];
-    uint16_t copy[32];
-    ptrdiff_t i, run, end;
+    uint16_t copy[32], x_most[32], x_least[32];
+    ptrdiff_t run, rest = size % 32;
+    int k;
     for (run = 0; run < count; run++) {
         const uint16_t *x = (const uint16_t *)(data + run * stride);
-        ptrdiff_t length = size;
-        if (size < 32) {
-            RK_FILL(copy, x, size, 0x8000);
-            x = copy;
-            length = 32;
-        }
         a = b = c = d = d_all(-0.0);
-        for (i = 0; i + 32 <= length;) {
-            end = length - i < 512 ? length : i + 512;
-            u = l = t = m = f_all(-0.0f);
-            for (; i + 32 <= end; i += 32) {
-                RK_PREFETCH((const char *)(x + i) + ahead);
-                RK_SPLIT_BOTH(f_halves(x + i), f_halves(x + i + 16));
-            }
-            RK_PARTS_TO_DOUBLE();
+        RK_BLOCKS((const char *)x, size / 32, 64, ahead);
+        if (rest && (period > 1 || size < 32)) {
+            RK_FILL(copy, x + (size - rest), rest, 0x8000);
+            RK_TO_DOUBLE(RK_LOW(copy), RK_HIGH(copy));
+            if (brain) RK_SPAN(h_load(copy), kept_most, kept_least);
+        } else if (rest) {
+            v_shorts v = h_from(h_load(x + size - 32), (int)(32 - rest));
+            memcpy(copy, &v, 64);
+            RK_TO_DOUBLE(RK_LOW(copy), RK_HIGH(copy));
+            if (brain) RK_SPAN(v, kept_most, kept_least);
         }
-        if (i < length && period > 1) {
-            RK_FILL(copy, x + i, length - i, 0x8000);
-            u = l = t = m = f_all(-0.0f);
-            RK_SPLIT_BOTH(f_halves(copy), f_halves(copy + 16));
-            RK_PARTS_TO_DOUBLE();
-        } else if (i < length) {
-            v_shorts rest = h_from(h_load(x + length - 32), (int)(32 - (length - i)));
-            u = l = t = m = f_all(-0.0f);
-            RK_SPLIT_BOTH(f_low_halves(rest), f_high_halves(rest));
-            RK_PARTS_TO_DOUBLE();
-        }
-        a = d_add(d_add(a, c), d_add(b, d));
-        d_store(lanes + run * 8, period > 1 ? d_every(a, period, -0.0) : a);
+        if (period == 1) a = d_add(d_add(a, c), d_add(b, d));
+        else if (brain) a = d_every(d_add(a, b), period / 2, -0.0);     /* c and d: odd places */
+        else a = d_every(d_add(d_add(a, c), d_add(b, d)), period, -0.0);
+        d_store(lanes + run * 8, a);
     }
     rk_fold_doubles(lanes, count, sums);
-    for (run = 0; run < count; run++)       /* the splitting loses the sign of a zero */
-        if (sums[run] == 0) sums[run] = rk_zero_of((const uint16_t *)(data + run * stride), size, period);
-}
-
-/* ---------------------------------------------------------------- 16 bits, quickly
-
-   Eight elements are added in float32, rounded, before they go to double: a third of the
-   work, and most results stay certain, because a float32 has 13 or 16 bits more than
-   they. `slack` gathers what bounds the error: half a last bit, 2^-24, of the magnitudes of
-   the four sums of two, of the two sums of four, and of the last sum, which are no larger than
-   the four together: so three times 2^-24 of these. An overflow shows in it as infinity. */
-#define RK_FOUR(p, q, r, s, sum) do { \
-        v_floats one_ = f_add(p, q), two_ = f_add(r, s); \
-        sum = f_add(one_, two_); \
-        e = f_add(e, f_add(f_abs(one_), f_abs(two_))); \
-    } while (0)
-#define RK_EIGHT(j, k, l, m, low, high) do { \
-        RK_FOUR(low(j), high(j), low(k), high(k), v); \
-        RK_FOUR(low(l), high(l), low(m), high(m), w); \
-        v = f_add(v, w); \
-        a = d_add(a, d_low(v)); \
-        b = d_add(b, d_high(v)); \
-    } while (0)
-#define RK_LOW_OF(p) f_halves(p)
-#define RK_HIGH_OF(p) f_halves((p) + 16)
-
-/* Runs of at most 16384. */
-V_CODE void rk_quick_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
-                          ptrdiff_t size, double *sums, float *slack, const int brain) {
-    v_doubles a, b;
-    v_floats e, v, w;
-    double lanes[RK_GROUP * 8];
-    float errors[RK_GROUP * 16], eight[RK_GROUP * 8];
-    uint16_t copy[128];
-    ptrdiff_t i, run;
-    for (run = 0; run < count; run++) {
-        const uint16_t *x = (const uint16_t *)(data + run * stride);
-        ptrdiff_t length = size;
-        if (size < 128) {
-            RK_FILL(copy, x, size, 0x8000);
-            x = copy;
-            length = 128;
-        }
-        a = b = d_all(-0.0);
-        e = f_all(0);
-        for (i = 0; i + 128 <= length; i += 128) {
-            const uint16_t *at = x + i;
-            RK_PREFETCH((const char *)at + ahead);
-            RK_PREFETCH((const char *)at + ahead + 64);
-            RK_PREFETCH((const char *)at + ahead + 128);
-            RK_PREFETCH((const char *)at + ahead + 192);
-            if (brain) {
-                v_shorts j = h_load(at), k = h_load(at + 32);
-                v_shorts l = h_load(at + 64), m = h_load(at + 96);
-                RK_EIGHT(j, k, l, m, f_even_brains, f_odd_brains);
-            } else {
-                RK_EIGHT(at, at + 32, at + 64, at + 96, RK_LOW_OF, RK_HIGH_OF);
-            }
-        }
-        if (i < length) {
-            const uint16_t *at = x + length - 128;
-            int old = (int)(128 - (length - i));
-            v_shorts j = h_from(h_load(at), old);
-            v_shorts k = h_from(h_load(at + 32), old > 32 ? old - 32 : 0);
-            v_shorts l = h_from(h_load(at + 64), old > 64 ? old - 64 : 0);
-            v_shorts m = h_from(h_load(at + 96), old > 96 ? old - 96 : 0);
-            if (brain) RK_EIGHT(j, k, l, m, f_even_brains, f_odd_brains);
-            else RK_EIGHT(j, k, l, m, f_low_halves, f_high_halves);
-        }
-        d_store(lanes + run * 8, d_add(a, b));
-        f_store(errors + run * 16, e);
+    if (!brain) return;
+    memcpy(x_most, &kept_most, 64);
+    memcpy(x_least, &kept_least, 64);
+    span[0] = 0;
+    span[1] = 0xffff;
+    for (k = 0; k < 32; k += period) {
+        span[0] = x_most[k] > span[0] ? x_most[k] : span[0];
+        span[1] = x_least[k] < span[1] ? x_least[k] : span[1];
     }
-    rk_fold_doubles(lanes, count, sums);
-    for (i = 0; i < count * 8; i++) eight[i] = errors[2 * i] + errors[2 * i + 1];
-    for (i = 0; i < count * 4; i++) errors[i] = eight[2 * i] + eight[2 * i + 1];
-    for (i = 0; i < count * 2; i++) eight[i] = errors[2 * i] + errors[2 * i + 1];
-    for (i = 0; i < count; i++) slack[i] = 3 * (eight[2 * i] + eight[2 * i + 1]);
 }
 
 /* ---------------------------------------------------------------- rows
@@ -639,7 +657,7 @@ V_CODE void rk_quick_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
    passed: of a variable, a compiler makes slower loops. */
 #define RK_ONLY(v, first) (masked ? d_from(v, (first) > 0 ? (int)(first) : 0) : (v))
 
-V_CODE void rk_double_strip(const char *data, ptrdiff_t stride, ptrdiff_t rows, double *sums,
+V_CODE void rk_double_strip_as(const char *data, ptrdiff_t stride, ptrdiff_t rows, double *sums,
                             double *rests, double *peak, const int peaks, const int masked,
                             ptrdiff_t old) {
     v_doubles s = d_load(sums), t = d_load(sums + 8), r = d_load(rests), q = d_load(rests + 8);
@@ -657,19 +675,33 @@ V_CODE void rk_double_strip(const char *data, ptrdiff_t stride, ptrdiff_t rows, 
     d_store(sums, s); d_store(sums + 8, t); d_store(rests, r); d_store(rests + 8, q);
     if (peaks) { d_store(peak, p); d_store(peak + 8, o); }
 }
+V_ONCE void rk_double_strip(const char *data, ptrdiff_t stride, ptrdiff_t rows, double *sums,
+                            double *rests, double *peak, ptrdiff_t old) {
+    if (old) rk_double_strip_as(data, stride, rows, sums, rests, peak, 0, 1, old);
+    else rk_double_strip_as(data, stride, rows, sums, rests, peak, 0, 0, 0);
+}
+V_ONCE void rk_double_peaks(const char *data, ptrdiff_t stride, ptrdiff_t rows, double *sums,
+                            double *rests, double *peak, ptrdiff_t old) {
+    if (old) rk_double_strip_as(data, stride, rows, sums, rests, peak, 1, 1, old);
+    else rk_double_strip_as(data, stride, rows, sums, rests, peak, 1, 0, 0);
+}
 V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
                            double *sums, double *rests, double *peak, const int peaks) {
     double copy[16 * 16], a[16], b[16], c[16];
     ptrdiff_t j, k, n;
     ptrdiff_t together = RK_TOGETHER(16);
+#define RK_WORK(p, stride, n, s, r, c, old) do { \
+        if (peaks) rk_double_peaks(p, stride, n, s, r, c, old); \
+        else rk_double_strip(p, stride, n, s, r, c, old); \
+    } while (0)
     for (; rows > 0; rows -= together, data += together * stride) {
         n = rows < together ? rows : together;
         for (j = 0; j + 16 <= width; j += 16)
-            rk_double_strip(data + j * 8, stride, n, sums + j, rests + j, peak + j, peaks, 0, 0);
+            RK_WORK(data + j * 8, stride, n, sums + j, rests + j, peak + j, 0);
         if (j == width) continue;
         if (width > 16) {
             k = width - 16;
-            rk_double_strip(data + k * 8, stride, n, sums + k, rests + k, peak + k, peaks, 1, j - k);
+            RK_WORK(data + k * 8, stride, n, sums + k, rests + k, peak + k, j - k);
             continue;
         }
         memset(copy, 0, sizeof copy);
@@ -678,11 +710,12 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
         memcpy(a, sums, (size_t)width * 8);
         memcpy(b, rests, (size_t)width * 8);
         if (peaks) memcpy(c, peak, (size_t)width * 8);
-        rk_double_strip((const char *)copy, 128, n, a, b, c, peaks, 0, 0);
+        RK_WORK((const char *)copy, 128, n, a, b, c, 0);
         memcpy(sums, a, (size_t)width * 8);
         memcpy(rests, b, (size_t)width * 8);
         if (peaks) memcpy(peak, c, (size_t)width * 8);
     }
+#undef RK_WORK
 }
 
 /* The narrow types: at most 128 rows, whose sums, in double, are left in `sums`: room for
@@ -716,8 +749,8 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
     } while (0)
 
 /* float32, with the largest magnitude of each column and, with `leasts`, the smallest. */
-V_CODE void rk_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
-                           float *peak, uint32_t *least, const int leasts) {
+V_CODE void rk_float_strip_as(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
+                              float *peak, uint32_t *least, const int leasts) {
     v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
     v_floats p = f_load(peak), q = f_load(peak + 16), v, w;
     v_words l = w_all(0), m = l;
@@ -737,6 +770,14 @@ V_CODE void rk_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, d
     f_store(peak, p); f_store(peak + 16, q);
     if (leasts) { w_store(least, l); w_store(least + 16, m); }
 }
+V_ONCE void rk_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
+                           float *peak) {
+    rk_float_strip_as(data, rows, stride, sums, peak, NULL, 0);
+}
+V_ONCE void rk_float_leasts(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
+                            float *peak, uint32_t *least) {
+    rk_float_strip_as(data, rows, stride, sums, peak, least, 1);
+}
 V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
                           double *sums, float *peaks, uint32_t *leasts_, const int leasts) {
     /* Of rows that are no strip wide, what lies behind them may belong to another thread. */
@@ -748,8 +789,10 @@ V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
         memcpy(p, peaks, (size_t)width * 4);
         if (leasts) memcpy(l, leasts_, (size_t)width * 4);
     }
-#define RK_WORK(p, n, stride, column, at) \
-        rk_float_strip(p, n, stride, sums + (at), peak + (column), least + (column), leasts)
+#define RK_WORK(p, n, stride, column, at) do { \
+        if (leasts) rk_float_leasts(p, n, stride, sums + (at), peak + (column), least + (column)); \
+        else rk_float_strip(p, n, stride, sums + (at), peak + (column)); \
+    } while (0)
     RK_STRIPS(float, 32, RK_WORK);
 #undef RK_WORK
     RK_KEEP_NEW(sums);
@@ -759,80 +802,43 @@ V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
     }
 }
 
-/* float16, exactly; a sum of nothing but -0.0 comes out as 0.0. */
-V_CODE void rk_half_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums) {
+/* 16 bits, and the span of each column; `most` and `least` have room for a strip at least. */
+V_CODE void rk_short_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
+                                 uint16_t *mosts, uint16_t *leasts, const int brain) {
     v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
-    v_floats one = f_all((float)rk_one), magic = f_all(786432.0f), u, l, t, m;
-    u = l = t = m = f_all(-0.0f);
-    for (; rows > 0; rows -= 16) {        /* so many can be split into exact parts */
-        ptrdiff_t end = rows < 16 ? rows : 16;
-        u = l = t = m = f_all(-0.0f);
-        for (; end; end--, data += stride) {
-            RK_PREFETCH(data + RK_ACROSS);
-            RK_SPLIT_BOTH(f_halves((const uint16_t *)data), f_halves((const uint16_t *)data + 16));
-        }
-        RK_PARTS_TO_DOUBLE();
-    }
+    v_shorts kept_most = h_all(0), kept_least = kept_most;
+    if (brain) { kept_most = h_load(mosts); kept_least = h_load(leasts); }
+    RK_BLOCKS(data, rows, stride, RK_ACROSS);
     d_store(sums, a); d_store(sums + 8, b); d_store(sums + 16, c); d_store(sums + 24, d);
+    if (brain) { memcpy(mosts, &kept_most, 64); memcpy(leasts, &kept_least, 64); }
 }
-V_CODE void rk_half_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
-                         double *sums) {
-#define RK_WORK(p, n, stride, column, at) rk_half_strip(p, n, stride, sums + (at))
+V_ONCE void rk_half_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums) {
+    rk_short_float_strip(data, rows, stride, sums, NULL, NULL, 0);
+}
+V_ONCE void rk_brain_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
+                           uint16_t *mosts, uint16_t *leasts) {
+    rk_short_float_strip(data, rows, stride, sums, mosts, leasts, 1);
+}
+V_CODE void rk_short_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows,
+                                ptrdiff_t stride, double *sums, uint16_t *mosts, uint16_t *leasts,
+                                const int brain) {
+#define RK_WORK(p, n, stride, column, at) do { \
+        if (brain) rk_brain_strip(p, n, stride, sums + (at), mosts + (column), leasts + (column)); \
+        else rk_half_strip(p, n, stride, sums + (at)); \
+    } while (0)
+    ptrdiff_t i;
+    int m;
     RK_STRIPS(uint16_t, 16, RK_WORK);
 #undef RK_WORK
-    RK_KEEP_NEW(sums);
-}
-
-/* bfloat16, quickly: eight rows are added in float32, with a slack as in rk_quick_runs. Even and
-   odd columns are taken apart, for which a shift and a mask are enough, and put in order at
-   the end. */
-V_CODE void rk_brain_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
-                           float *slack) {
-    v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
-    v_floats even = f_load(slack), odd = f_load(slack + 16), v, w;
-    uint16_t nothing[RK_STRIP];
-    const uint16_t *x[8];
-    ptrdiff_t r;
-    for (r = 0; r < RK_STRIP; r++) nothing[r] = 0x8000;
-#define RK_EIGHT_ROWS(half, low, high, kept) do { \
-        v_floats e = kept; \
-        RK_FOUR(half(h_load(x[0])), half(h_load(x[1])), half(h_load(x[2])), half(h_load(x[3])), v); \
-        RK_FOUR(half(h_load(x[4])), half(h_load(x[5])), half(h_load(x[6])), half(h_load(x[7])), w); \
-        v = f_add(v, w); \
-        low = d_add(low, d_low(v)); \
-        high = d_add(high, d_high(v)); \
-        kept = e; \
-    } while (0)
-    for (; rows > 0; rows -= 8, data += 8 * stride) {
-        if (rows >= 8) for (r = 0; r < 8; r++) x[r] = (const uint16_t *)(data + r * stride);
-        else for (r = 0; r < 8; r++) x[r] = r < rows ? (const uint16_t *)(data + r * stride) : nothing;
-        RK_EIGHT_ROWS(f_even_brains, a, b, even);
-        RK_EIGHT_ROWS(f_odd_brains, c, d, odd);
-    }
-#undef RK_EIGHT_ROWS
-    d_store(sums, a); d_store(sums + 8, b); d_store(sums + 16, c); d_store(sums + 24, d);
-    f_store(slack, even); f_store(slack + 16, odd);
-}
-/* `slack` is added to; `sums` has room for a strip more. */
-V_CODE void rk_brain_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
-                          double *sums, float *slack) {
-    float e[1024 + RK_STRIP], f[RK_STRIP];
-    double d[RK_STRIP];
-    ptrdiff_t i, whole = (width + RK_STRIP - 1) / RK_STRIP * RK_STRIP;
-    for (i = 0; i < whole; i++) e[i] = 0;
-#define RK_WORK(p, n, stride, column, at) rk_brain_strip(p, n, stride, sums + (at), e + (at))
-    RK_STRIPS(uint16_t, 8, RK_WORK);
-#undef RK_WORK
-    for (i = 0; i < whole; i += RK_STRIP) {
-        int k;
-        memcpy(d, sums + i, sizeof d);
-        memcpy(f, e + i, sizeof f);
-        for (k = 0; k < 16; k++) { sums[i + 2 * k] = d[k]; sums[i + 2 * k + 1] = d[k + 16]; }
-        for (k = 0; k < 16; k++) { e[i + 2 * k] = f[k]; e[i + 2 * k + 1] = f[k + 16]; }
+    for (i = 0; brain && i < width; i += RK_STRIP) {
+        double mixed[RK_STRIP];
+        memcpy(mixed, sums + i, sizeof mixed);
+        for (m = 0; m < 16; m++) {
+            sums[i + 2 * m] = mixed[m];
+            sums[i + 2 * m + 1] = mixed[m + 16];
+        }
     }
     RK_KEEP_NEW(sums);
-    RK_KEEP_NEW(e);
-    for (i = 0; i < width; i++) slack[i] += 3 * e[i];
 }
 
 /* ---------------------------------------------------------------- a few rows
