@@ -11,7 +11,199 @@
 
 #include "bits.h"
 
-#if (defined(__GNUC__) || defined(__clang__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#if defined(__AVX2__) && !defined(__AVX512F__) && (defined(__GNUC__) || defined(__clang__))
+
+/* Two registers of 32 bytes, one beside the other: GCC keeps a vector of 64 bytes in memory where
+   registers are shorter (float64 in cache: 12 GB/s instead of 51). */
+#define V_CODE static inline __attribute__((always_inline, unused))
+#define V_ONCE static __attribute__((noinline, unused))
+
+typedef double n_doubles __attribute__((vector_size(32)));
+typedef float n_floats __attribute__((vector_size(32)));
+typedef uint64_t n_longs __attribute__((vector_size(32)));
+typedef uint32_t n_words __attribute__((vector_size(32)));
+typedef uint16_t n_shorts __attribute__((vector_size(32)));
+typedef struct { n_doubles p, q; } v_doubles;
+typedef struct { n_floats p, q; } v_floats;
+typedef struct { n_words p, q; } v_words;
+typedef struct { n_shorts p, q; } v_shorts;
+
+/* `value` of the parts a of x, and b of y. */
+#define V_LIFT_1(to, to_part, name, from, part, value) \
+    V_CODE to name(from x) { \
+        to r; \
+        part a = x.p; \
+        r.p = (to_part)(value); \
+        a = x.q; \
+        r.q = (to_part)(value); \
+        return r; \
+    }
+#define V_LIFT_2(to, to_part, name, from, part, other, other_part, value) \
+    V_CODE to name(from x, other y) { \
+        to r; \
+        part a = x.p; \
+        other_part b = y.p; \
+        r.p = (to_part)(value); \
+        a = x.q; \
+        b = y.q; \
+        r.q = (to_part)(value); \
+        return r; \
+    }
+#define V_DOUBLES_1(name, value) V_LIFT_1(v_doubles, n_doubles, name, v_doubles, n_doubles, value)
+#define V_DOUBLES_2(name, value) \
+    V_LIFT_2(v_doubles, n_doubles, name, v_doubles, n_doubles, v_doubles, n_doubles, value)
+#define V_FLOATS_1(name, value) V_LIFT_1(v_floats, n_floats, name, v_floats, n_floats, value)
+#define V_FLOATS_2(name, value) \
+    V_LIFT_2(v_floats, n_floats, name, v_floats, n_floats, v_floats, n_floats, value)
+#define V_SHORTS_1(name, value) V_LIFT_1(v_shorts, n_shorts, name, v_shorts, n_shorts, value)
+#define V_SHORTS_2(name, value) \
+    V_LIFT_2(v_shorts, n_shorts, name, v_shorts, n_shorts, v_shorts, n_shorts, value)
+#define V_MEMORY(type, part, load, store, item) \
+    V_CODE type load(const item *x) { \
+        type r; \
+        memcpy(&r.p, x, 32); \
+        memcpy(&r.q, (const char *)x + 32, 32); \
+        return r; \
+    } \
+    V_CODE void store(item *to, type x) { \
+        memcpy(to, &x.p, 32); \
+        memcpy((char *)to + 32, &x.q, 32); \
+    }
+V_MEMORY(v_doubles, n_doubles, d_load, d_store, double)
+V_MEMORY(v_floats, n_floats, f_load, f_store, float)
+V_MEMORY(v_words, n_words, w_load, w_store, uint32_t)
+V_MEMORY(v_shorts, n_shorts, h_load, h_store, uint16_t)
+
+V_CODE v_doubles d_all(double x) { v_doubles r; r.p = r.q = (n_doubles)_mm256_set1_pd(x); return r; }
+V_CODE v_floats f_all(float x) { v_floats r; r.p = r.q = (n_floats)_mm256_set1_ps(x); return r; }
+V_CODE v_words w_all(uint32_t x) {
+    v_words r;
+    r.p = r.q = (n_words)_mm256_set1_epi32((int)x);
+    return r;
+}
+V_CODE v_shorts h_all(uint16_t x) {
+    v_shorts r;
+    r.p = r.q = (n_shorts)_mm256_set1_epi16((short)x);
+    return r;
+}
+V_DOUBLES_2(d_add, a + b)
+V_DOUBLES_2(d_sub, a - b)
+V_FLOATS_2(f_add, a + b)
+V_FLOATS_1(f_abs, (n_words)a & 0x7fffffffu)
+V_DOUBLES_1(d_abs, (n_longs)a & 0x7fffffffffffffffull)
+V_DOUBLES_2(d_total, ((n_longs)a & (n_longs)(b == 0.0)) | ((n_longs)(a + b) & ~(n_longs)(b == 0.0)))
+V_LIFT_1(v_words, n_words, w_not, v_words, n_words, ~a)
+V_FLOATS_2(f_max, _mm256_max_ps((__m256)a, (__m256)b))
+V_DOUBLES_2(d_max, _mm256_max_pd((__m256d)a, (__m256d)b))
+V_LIFT_2(v_words, n_words, w_most, v_words, n_words, v_floats, n_floats,
+         _mm256_max_epu32((__m256i)a, (__m256i)((n_words)b & 0x7fffffffu)))
+V_LIFT_2(v_words, n_words, w_least, v_words, n_words, v_floats, n_floats,
+         _mm256_min_epu32((__m256i)a, (__m256i)(((n_words)b & 0x7fffffffu) - 1)))
+V_SHORTS_1(h_twice, a + a)
+V_SHORTS_1(h_less, a - 1)
+V_SHORTS_1(h_more, a + 1)
+V_SHORTS_2(h_sub, a - b)
+V_SHORTS_2(h_max, _mm256_max_epu16((__m256i)a, (__m256i)b))
+V_SHORTS_2(h_min, _mm256_min_epu16((__m256i)a, (__m256i)b))
+V_CODE v_shorts h_down(v_shorts x, int bits) {
+    v_shorts r;
+    r.p = x.p >> bits;
+    r.q = x.q >> bits;
+    return r;
+}
+V_CODE int h_over(v_shorts x, uint16_t limit) {
+    __m256i most = _mm256_set1_epi16((short)limit);
+    __m256i over = _mm256_or_si256(_mm256_subs_epu16((__m256i)x.p, most),
+                                   _mm256_subs_epu16((__m256i)x.q, most));
+    return !_mm256_testz_si256(over, over);
+}
+V_CODE v_doubles d_plus(v_doubles x, v_doubles one, v_doubles y) {
+    v_doubles r;
+    r.p = (n_doubles)_mm256_fmadd_pd((__m256d)y.p, (__m256d)one.p, (__m256d)x.p);
+    r.q = (n_doubles)_mm256_fmadd_pd((__m256d)y.q, (__m256d)one.q, (__m256d)x.q);
+    return r;
+}
+V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) {
+    v_doubles r;
+    r.p = (n_doubles)_mm256_fnmadd_pd((__m256d)y.p, (__m256d)one.p, (__m256d)x.p);
+    r.q = (n_doubles)_mm256_fnmadd_pd((__m256d)y.q, (__m256d)one.q, (__m256d)x.q);
+    return r;
+}
+V_CODE n_longs d_part(n_doubles x, n_longs in, n_longs other) { return ((n_longs)x & in) | (~in & other); }
+V_CODE v_doubles d_from(v_doubles x, int first) {
+    n_longs at = {0, 1, 2, 3}, other = at * 0 + 0x8000000000000000ull;
+    x.p = (n_doubles)d_part(x.p, (n_longs)(at >= (uint64_t)first), other);
+    x.q = (n_doubles)d_part(x.q, (n_longs)(at + 4 >= (uint64_t)first), other);
+    return x;
+}
+V_CODE v_floats f_from(v_floats x, int first) {
+    n_words at = {0, 1, 2, 3, 4, 5, 6, 7}, in = (n_words)(at >= (uint32_t)first);
+    x.p = (n_floats)(((n_words)x.p & in) | (~in & 0x80000000u));
+    in = (n_words)(at + 8 >= (uint32_t)first);
+    x.q = (n_floats)(((n_words)x.q & in) | (~in & 0x80000000u));
+    return x;
+}
+V_CODE v_shorts h_from(v_shorts x, int first) {
+    n_shorts at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    n_shorts in = (n_shorts)(at >= (uint16_t)first);
+    x.p = (x.p & in) | (~in & 0x8000);
+    in = (n_shorts)(at + 16 >= (uint16_t)first);
+    x.q = (x.q & in) | (~in & 0x8000);
+    return x;
+}
+V_CODE v_doubles d_every(v_doubles x, int period, double other) {
+    n_longs at = {0, 1, 2, 3}, bits = (n_longs)d_all(other).p;
+    x.p = (n_doubles)d_part(x.p, (n_longs)((at & (uint64_t)(period - 1)) == 0), bits);
+    x.q = (n_doubles)d_part(x.q, (n_longs)(((at + 4) & (uint64_t)(period - 1)) == 0), bits);
+    return x;
+}
+V_CODE v_floats f_every(v_floats x, int period) {
+    n_words at = {0, 1, 2, 3, 4, 5, 6, 7}, in = (n_words)((at & (uint32_t)(period - 1)) == 0);
+    x.p = (n_floats)((n_words)x.p & in);
+    x.q = (n_floats)((n_words)x.q & in);          /* a period divides 8 */
+    return x;
+}
+V_LIFT_1(v_floats, n_floats, f_even_brains, v_shorts, n_shorts, (n_words)a << 16)
+V_LIFT_1(v_floats, n_floats, f_odd_brains, v_shorts, n_shorts, (n_words)a & 0xffff0000u)
+V_CODE v_floats f_brains(const uint16_t *p) {
+    v_floats r;
+    r.p = (n_floats)_mm256_slli_epi32(
+        _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16);
+    r.q = (n_floats)_mm256_slli_epi32(
+        _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(p + 8))), 16);
+    return r;
+}
+V_CODE v_doubles d_floats(const float *p) {
+    v_doubles r;
+    r.p = (n_doubles)_mm256_cvtps_pd(_mm_loadu_ps(p));
+    r.q = (n_doubles)_mm256_cvtps_pd(_mm_loadu_ps(p + 4));
+    return r;
+}
+V_CODE v_doubles d_of(n_floats x) {
+    v_doubles r;
+    r.p = (n_doubles)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)x));
+    r.q = (n_doubles)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)x, 1));
+    return r;
+}
+V_CODE v_doubles d_low(v_floats v) { return d_of(v.p); }
+V_CODE v_doubles d_high(v_floats v) { return d_of(v.q); }
+V_CODE n_floats f_of(v_doubles x) {
+    return (n_floats)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)x.q), _mm256_cvtpd_ps((__m256d)x.p));
+}
+V_CODE v_floats f_doubles(v_doubles low, v_doubles high) {
+    v_floats r;
+    r.p = f_of(low);
+    r.q = f_of(high);
+    return r;
+}
+V_CODE v_floats f_halves(const uint16_t *p) {
+    v_floats r;
+    r.p = (n_floats)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+    r.q = (n_floats)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 8)));
+    return r;
+}
+
+#elif (defined(__GNUC__) || defined(__clang__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 
 #define V_CODE static inline __attribute__((always_inline, unused))
 /* Called from several places, and too long to be there each time. */
@@ -42,7 +234,6 @@ V_CODE v_floats f_all(float x) {
 V_CODE v_doubles d_add(v_doubles x, v_doubles y) { return x + y; }
 V_CODE v_doubles d_sub(v_doubles x, v_doubles y) { return x - y; }
 V_CODE v_floats f_add(v_floats x, v_floats y) { return x + y; }
-V_CODE v_floats f_sub(v_floats x, v_floats y) { return x - y; }
 V_CODE v_floats f_abs(v_floats x) { return (v_floats)((v_words)x & 0x7fffffffu); }
 V_CODE v_doubles d_abs(v_doubles x) {
     typedef uint64_t v_longs __attribute__((vector_size(64)));
@@ -133,12 +324,6 @@ V_CODE v_doubles d_max(v_doubles x, v_doubles y) {
 V_CODE v_floats f_halves(const uint16_t *p) {
     return (v_floats)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 }
-V_CODE v_floats f_low_halves(v_shorts v) {
-    return (v_floats)_mm512_cvtph_ps(_mm512_castsi512_si256((__m512i)v));
-}
-V_CODE v_floats f_high_halves(v_shorts v) {
-    return (v_floats)_mm512_cvtph_ps(_mm512_extracti64x4_epi64((__m512i)v, 1));
-}
 V_CODE v_shorts h_max(v_shorts x, v_shorts y) {
     return (v_shorts)_mm512_max_epu16((__m512i)x, (__m512i)y);
 }
@@ -203,16 +388,6 @@ V_CODE v_floats f_halves(const uint16_t *p) {
     rk_halves_to_floats(p, to, 16);
     return f_load(to);
 }
-V_CODE v_floats f_low_halves(v_shorts v) {
-    uint16_t from[32];
-    memcpy(from, &v, 64);
-    return f_halves(from);
-}
-V_CODE v_floats f_high_halves(v_shorts v) {
-    uint16_t from[32];
-    memcpy(from, &v, 64);
-    return f_halves(from + 16);
-}
 V_CODE v_shorts h_max(v_shorts x, v_shorts y) {
     v_shorts more = (v_shorts)(x > y);
     return (x & more) | (y & ~more);
@@ -252,7 +427,6 @@ V_CODE v_floats f_all(float x) V_EACH(v_floats, 16, x)
 V_CODE v_doubles d_add(v_doubles x, v_doubles y) V_EACH(v_doubles, 8, x.at[k] + y.at[k])
 V_CODE v_doubles d_sub(v_doubles x, v_doubles y) V_EACH(v_doubles, 8, x.at[k] - y.at[k])
 V_CODE v_floats f_add(v_floats x, v_floats y) V_EACH(v_floats, 16, x.at[k] + y.at[k])
-V_CODE v_floats f_sub(v_floats x, v_floats y) V_EACH(v_floats, 16, x.at[k] - y.at[k])
 V_CODE v_floats f_abs(v_floats x)
     V_EACH(v_floats, 16, rk_float(rk_bits32(x.at[k]) & 0x7fffffffu))
 V_CODE v_doubles d_abs(v_doubles x)
@@ -289,8 +463,6 @@ V_CODE v_floats f_max(v_floats x, v_floats y)
 V_CODE v_doubles d_max(v_doubles x, v_doubles y)
     V_EACH(v_doubles, 8, x.at[k] > y.at[k] ? x.at[k] : y.at[k])
 V_CODE v_floats f_halves(const uint16_t *p) V_EACH(v_floats, 16, rk_half_to_float(p[k]))
-V_CODE v_floats f_low_halves(v_shorts v) V_EACH(v_floats, 16, rk_half_to_float(v.at[k]))
-V_CODE v_floats f_high_halves(v_shorts v) V_EACH(v_floats, 16, rk_half_to_float(v.at[k + 16]))
 V_CODE v_shorts h_all(uint16_t x) V_EACH(v_shorts, 32, x)
 V_CODE v_shorts h_twice(v_shorts v) V_EACH(v_shorts, 32, (uint16_t)(2 * v.at[k]))
 V_CODE v_shorts h_less(v_shorts v) V_EACH(v_shorts, 32, (uint16_t)(v.at[k] - 1))
@@ -314,7 +486,7 @@ V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) { (void)one; r
 
 /* Lanes become one: halves onto each other, so that every level adds in the same order. */
 #if defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
+#if __has_builtin(__builtin_shufflevector) && !defined(V_LIFT_1)
 #define V_SHUFFLE
 #endif
 #endif
@@ -989,6 +1161,29 @@ V_CODE void rk_two_columns(const char *at, ptrdiff_t stride, const int single, v
     *high = __builtin_shufflevector(v, w, 1, 3, 5, 7, 9, 11, 13, 15);
 }
 #else
+#ifdef V_LIFT_1
+V_CODE void rk_four_by_four(__m256d a, __m256d b, __m256d c, __m256d d, n_doubles *to[4]) {
+    __m256d e = _mm256_unpacklo_pd(a, b), f = _mm256_unpackhi_pd(a, b);
+    __m256d g = _mm256_unpacklo_pd(c, d), h = _mm256_unpackhi_pd(c, d);
+    *to[0] = (n_doubles)_mm256_permute2f128_pd(e, g, 0x20);
+    *to[1] = (n_doubles)_mm256_permute2f128_pd(f, h, 0x20);
+    *to[2] = (n_doubles)_mm256_permute2f128_pd(e, g, 0x31);
+    *to[3] = (n_doubles)_mm256_permute2f128_pd(f, h, 0x31);
+}
+V_CODE void rk_transpose(v_doubles *v) {
+    v_doubles t[8];
+    n_doubles *a[4] = {&t[0].p, &t[1].p, &t[2].p, &t[3].p};
+    n_doubles *b[4] = {&t[0].q, &t[1].q, &t[2].q, &t[3].q};
+    n_doubles *c[4] = {&t[4].p, &t[5].p, &t[6].p, &t[7].p};
+    n_doubles *d[4] = {&t[4].q, &t[5].q, &t[6].q, &t[7].q};
+    int k;
+    rk_four_by_four((__m256d)v[0].p, (__m256d)v[1].p, (__m256d)v[2].p, (__m256d)v[3].p, a);
+    rk_four_by_four((__m256d)v[4].p, (__m256d)v[5].p, (__m256d)v[6].p, (__m256d)v[7].p, b);
+    rk_four_by_four((__m256d)v[0].q, (__m256d)v[1].q, (__m256d)v[2].q, (__m256d)v[3].q, c);
+    rk_four_by_four((__m256d)v[4].q, (__m256d)v[5].q, (__m256d)v[6].q, (__m256d)v[7].q, d);
+    for (k = 0; k < 8; k++) v[k] = t[k];
+}
+#endif
 V_CODE void rk_two_columns(const char *at, ptrdiff_t stride, const int single, v_doubles *low,
                            v_doubles *high) {
     double x[8], y[8];
@@ -1001,6 +1196,7 @@ V_CODE void rk_two_columns(const char *at, ptrdiff_t stride, const int single, v
     *low = d_load(x);
     *high = d_load(y);
 }
+#ifndef V_LIFT_1
 V_CODE void rk_transpose(v_doubles *v) {
     double from[64], to[64];
     int i, k;
@@ -1009,6 +1205,7 @@ V_CODE void rk_transpose(v_doubles *v) {
         for (k = 0; k < 8; k++) to[i * 8 + k] = from[k * 8 + i];
     memcpy(v, to, sizeof to);
 }
+#endif
 #endif
 
 /* `count` runs to pairs, or, without `pairs`, to plain sums; `single`: of floats. */
