@@ -594,6 +594,45 @@ def test_levels_agree_to_the_bit():
         assert done.stdout.split() == [level, want]
 
 
+# Blocks of float64 are summed in a range that their first 32 elements choose.
+RANGES = {
+    "normal numbers": lambda n, rng: rng.standard_normal(n),
+    "all of one sign": lambda n, rng: rng.random(n) + 1,
+    "up to the edge of the range": lambda n, rng: np.where(np.arange(n) < 32, 1.0, 7.999),
+    "over the edge": lambda n, rng: np.where(np.arange(n) < 32, 1.0, 16.001),
+    "a giant first, gone at last": lambda n, rng: np.r_[2.0**41, np.full(n - 2, 0.1), -(2.0**41)],
+    "a giant later": lambda n, rng: np.r_[np.full(n // 2, 0.3), 1e12, np.full(n - n // 2 - 1, 0.7)],
+    "growing": lambda n, rng: np.exp2(np.linspace(-300, 300, n)),
+    "shrinking": lambda n, rng: np.exp2(np.linspace(300, -300, n)),
+    "near the largest": lambda n, rng: rng.standard_normal(n) * 1e304,
+    "subnormal": lambda n, rng: rng.integers(-(10**6), 10**6, n) * 5e-324,
+    "minus zeros": lambda n, rng: np.full(n, -0.0),
+    "zeros, then numbers": lambda n, rng: np.where(np.arange(n) < 64, 0.0, rng.standard_normal(n)),
+    "an infinity": lambda n, rng: np.where(np.arange(n) == n - 3, -np.inf, rng.standard_normal(n)),
+}
+
+
+@pytest.mark.parametrize("kind", RANGES)
+def test_float64_in_a_range_that_may_not_hold(kind):
+    rng = np.random.default_rng(104)
+    for n in (64, 95, 1000, 4096, 4100, 4191, 12_345):
+        row = RANGES[kind](n, rng)
+        want = true_sum(row.tolist(), "float64")
+        total = from_bits("float64", [want])[0]
+        for step in (1, 2, 3, 4, 8, -1):
+            # What lies between must not count, not even for the range.
+            wild = np.tile([1e300, np.nan, -np.inf, 5e-324], (4, n * abs(step)))[:, : n * abs(step)]
+            wild[:, :: abs(step)] = row[:: step // abs(step)]
+            view = wild[:, :: abs(step)]
+            exact = rk.reduce_sum(view, 1, keepdims=False, exact=True)
+            assert_bits(exact, np.full(4, want, np.uint64), view, f"{kind}, {n}, step {step}")
+            got = rk.reduce_sum(view, 1, keepdims=False)
+            assert len({value.tobytes() for value in got}) == 1
+            if np.isinf(total) or np.abs(row).sum() / 2.0**20 < abs(total):
+                apart = abs(int(bits_of(got)[0]) - want)
+                assert apart <= 1, f"{kind}, {n}, step {step}: {apart} ulp"
+
+
 if __name__ == "__main__":
     sys.stdout.write(f"{_kernels.LEVEL} {digest()}\n")
 

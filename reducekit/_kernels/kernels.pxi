@@ -1404,8 +1404,9 @@ cdef inline Py_ssize_t wide_finish(Py_ssize_t count, Py_ssize_t step, double ter
     cdef int64_t odd = 0
     cdef double s, t, error
     # Each of `chain` additions to a pair loses at most 2^-106 of what the errors before
-    # it may add up to; within a block of 4096 in 16 lanes the chains are 256 long.
-    cdef double factor = ROUND_OFF * ROUND_OFF * terms * (65536 + state.chain * state.chain)
+    # it may add up to; within a block, where a sum is known to stay in a range 2^12 times as wide as
+    # its largest element, the 128 additions of a lane lose 2^(7+12) times as much for each.
+    cdef double factor = ROUND_OFF * ROUND_OFF * terms * (1048576 + state.chain * state.chain)
     if step != 1:
         for i in range(count):
             a[i] = a[i * step]

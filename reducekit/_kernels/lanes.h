@@ -87,6 +87,8 @@ V_CODE v_shorts h_all(uint16_t x) {
     return r;
 }
 V_DOUBLES_2(d_add, a + b)
+V_DOUBLES_2(d_or, (n_longs)a | (n_longs)b)
+V_DOUBLES_2(d_xor, (n_longs)a ^ (n_longs)b)
 V_DOUBLES_2(d_sub, a - b)
 V_FLOATS_2(f_add, a + b)
 V_FLOATS_1(f_abs, (n_words)a & 0x7fffffffu)
@@ -232,16 +234,17 @@ V_CODE v_floats f_all(float x) {
     return (v_floats){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
 }
 V_CODE v_doubles d_add(v_doubles x, v_doubles y) { return x + y; }
+typedef uint64_t v_longs __attribute__((vector_size(64)));
+V_CODE v_doubles d_or(v_doubles x, v_doubles y) { return (v_doubles)((v_longs)x | (v_longs)y); }
+V_CODE v_doubles d_xor(v_doubles x, v_doubles y) { return (v_doubles)((v_longs)x ^ (v_longs)y); }
 V_CODE v_doubles d_sub(v_doubles x, v_doubles y) { return x - y; }
 V_CODE v_floats f_add(v_floats x, v_floats y) { return x + y; }
 V_CODE v_floats f_abs(v_floats x) { return (v_floats)((v_words)x & 0x7fffffffu); }
 V_CODE v_doubles d_abs(v_doubles x) {
-    typedef uint64_t v_longs __attribute__((vector_size(64)));
     return (v_doubles)((v_longs)x & 0x7fffffffffffffffull);
 }
 /* A pair as one number: s where nothing was lost, for -0.0 + 0.0 is 0.0. */
 V_CODE v_doubles d_total(v_doubles s, v_doubles r) {
-    typedef uint64_t v_longs __attribute__((vector_size(64)));
     v_longs whole = (v_longs)(r == d_all(0));
     return (v_doubles)(((v_longs)s & whole) | ((v_longs)(s + r) & ~whole));
 }
@@ -253,7 +256,6 @@ V_CODE v_words w_load(const uint32_t *p) { v_words v; memcpy(&v, p, 64); return 
 V_CODE void w_store(uint32_t *p, v_words v) { memcpy(p, &v, 64); }
 /* Elements before `first` become -0.0, the neutral element of a sum. */
 V_CODE v_doubles d_from(v_doubles x, int first) {
-    typedef uint64_t v_longs __attribute__((vector_size(64)));
     v_longs at = {0, 1, 2, 3, 4, 5, 6, 7}, in = (v_longs)(at >= (uint64_t)first);
     return (v_doubles)(((v_longs)x & in) | (~in & 0x8000000000000000ull));
 }
@@ -270,7 +272,6 @@ V_CODE v_shorts h_from(v_shorts x, int first) {
 }
 /* Elements at multiples of a period (1, 2, 4 or 8); the others become `other`. */
 V_CODE v_doubles d_every(v_doubles x, int period, double other) {
-    typedef uint64_t v_longs __attribute__((vector_size(64)));
     v_longs at = {0, 1, 2, 3, 4, 5, 6, 7}, in = (v_longs)((at & (uint64_t)(period - 1)) == 0);
     return (v_doubles)(((v_longs)x & in) | (~in & (v_longs)d_all(other)));
 }
@@ -379,7 +380,6 @@ V_CODE v_floats f_max(v_floats x, v_floats y) {
     return (v_floats)(((v_words)x & more) | ((v_words)y & ~more));
 }
 V_CODE v_doubles d_max(v_doubles x, v_doubles y) {
-    typedef uint64_t v_longs __attribute__((vector_size(64)));
     v_longs more = (v_longs)(x > y);
     return (v_doubles)(((v_longs)x & more) | ((v_longs)y & ~more));
 }
@@ -397,7 +397,6 @@ V_CODE v_shorts h_min(v_shorts x, v_shorts y) {
     return (x & less) | (y & ~less);
 }
 V_CODE int h_over(v_shorts x, uint16_t limit) {
-    typedef uint64_t v_longs __attribute__((vector_size(64)));
     v_longs over = (v_longs)(x > limit);
     return (over[0] | over[1] | over[2] | over[3] | over[4] | over[5] | over[6] | over[7]) != 0;
 }
@@ -425,6 +424,10 @@ V_CODE v_doubles d_floats(const float *p) V_EACH(v_doubles, 8, (double)p[k])
 V_CODE v_doubles d_all(double x) V_EACH(v_doubles, 8, x)
 V_CODE v_floats f_all(float x) V_EACH(v_floats, 16, x)
 V_CODE v_doubles d_add(v_doubles x, v_doubles y) V_EACH(v_doubles, 8, x.at[k] + y.at[k])
+V_CODE v_doubles d_or(v_doubles x, v_doubles y)
+    V_EACH(v_doubles, 8, rk_double(rk_bits64(x.at[k]) | rk_bits64(y.at[k])))
+V_CODE v_doubles d_xor(v_doubles x, v_doubles y)
+    V_EACH(v_doubles, 8, rk_double(rk_bits64(x.at[k]) ^ rk_bits64(y.at[k])))
 V_CODE v_doubles d_sub(v_doubles x, v_doubles y) V_EACH(v_doubles, 8, x.at[k] - y.at[k])
 V_CODE v_floats f_add(v_floats x, v_floats y) V_EACH(v_floats, 16, x.at[k] + y.at[k])
 V_CODE v_floats f_abs(v_floats x)
@@ -520,6 +523,14 @@ V_CODE double d_top(v_doubles v) {
     return rk_double(top);
 }
 
+V_CODE uint64_t d_any(v_doubles v) {      /* every bit that is set in some element */
+    uint64_t x[8], any = 0;
+    int k;
+    memcpy(x, &v, 64);
+    for (k = 0; k < 8; k++) any |= x[k];
+    return any;
+}
+
 /* The kernels below take `count` runs of `size` elements, at most RK_GROUP runs, each `stride`
    bytes behind the one before; memory is asked for `ahead` bytes before it is read. Each leaves the sums of a few lanes, and the lanes of all runs
    are then folded together, neighbour onto neighbour: one by one, folding took longer than
@@ -572,6 +583,50 @@ V_CODE void rk_halve_pairs(const double *s, const double *r, ptrdiff_t count, do
         s = t_; \
     } while (0)
 
+/* Into a sum of which it is known that it stays between 2^k and 2^(k+1), where an addition loses
+   what x has below the last bit of the sum: no more than five operations find out how much.
+   `moved` gathers which bits of the sum were ever other than those of its beginning. */
+#define RK_ENTER_KNOWN(s, r, x) do { \
+        v_doubles x_ = (x), t_ = d_add(s, x_); \
+        r = d_plus(r, one, d_sub(x_, d_minus(t_, one, s))); \
+        moved = d_or(moved, d_xor(t_, base)); \
+        s = t_; \
+    } while (0)
+#define RK_KNOWN 4096
+/* At most RK_KNOWN elements, a multiple of 32, into pairs of eight lanes. 0 where the sums of
+   the lanes do not stay in their range, and the pairs are then as they were.
+
+   The range is 2^12 times as wide as the largest of the first 32 elements, which leaves room for
+   all 128 of a lane to be eight times as large. That is what bounds the error: the rests of
+   a lane are less than 2^(7+12-53) times that element, and what their additions lose in the
+   block at most 2^-75 times. */
+V_CODE int rk_known(const double *x, ptrdiff_t size, ptrdiff_t ahead, int period, v_doubles *sum,
+                    v_doubles *rest) {
+    v_doubles one = d_all(rk_one), zero = d_all(0), moved = zero, base, s[4], r[4];
+    double top;
+    uint64_t bits, odd;
+    ptrdiff_t i;
+    int k;
+    top = d_top(d_every(d_max(d_max(d_abs(d_load(x)), d_abs(d_load(x + 8))),
+                              d_max(d_abs(d_load(x + 16)), d_abs(d_load(x + 24)))), period, 0));
+    bits = rk_bits64(top) >> 52;
+    if (bits < 64 || bits > 2000) return 0;         /* zeros, subnormals; overflow, NaN */
+    base = d_all(rk_double(((bits + 12) << 52) | 0x0008000000000000ull));
+    for (k = 0; k < 4; k++) { s[k] = base; r[k] = zero; }
+    for (i = 0; i < size; i += 32)
+        for (k = 0; k < 4; k++) {
+            RK_PREFETCH((const char *)(x + i + k * 8) + ahead);
+            RK_ENTER_KNOWN(s[k], r[k], d_load(x + i + k * 8));
+        }
+    odd = d_any(d_every(moved, period, 0));
+    if (odd >> 52) return 0;
+    for (k = 0; k < 4; k++) {
+        RK_ENTER(*sum, *rest, d_sub(s[k], base));
+        *rest = d_add(*rest, r[k]);
+    }
+    return 1;
+}
+
 /* A pair for each run; with `peaks`, also the largest magnitude of all (an element that is NaN
    leaves none, but shows in its sum). */
 V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
@@ -579,7 +634,7 @@ V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
                            const int peaks) {
     v_doubles s, t, r, q, p = d_all(0), o = p, v, w, one = d_all(rk_one);
     double lanes[RK_GROUP * 8], lost[RK_GROUP * 8], two[RK_GROUP * 4], more[RK_GROUP * 4], copy[16];
-    ptrdiff_t i, run;
+    ptrdiff_t i, run, block;
     for (run = 0; run < count; run++) {
         const double *x = (const double *)(data + run * stride);
         ptrdiff_t length = size;
@@ -590,14 +645,26 @@ V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
         }
         s = t = d_all(-0.0);
         r = q = d_all(0);
-        for (i = 0; i + 16 <= length; i += 16) {
-            RK_PREFETCH((const char *)(x + i) + ahead);
-            RK_PREFETCH((const char *)(x + i) + ahead + 64);
-            v = d_load(x + i);
-            w = d_load(x + i + 8);
-            RK_ENTER(s, r, v);
-            RK_ENTER(t, q, w);
-            if (peaks) { p = d_max(d_abs(v), p); o = d_max(d_abs(w), o); }
+        for (i = 0; i + 16 <= length;) {
+            block = length - i < RK_KNOWN ? (length - i) / 32 * 32 : RK_KNOWN;
+            if (block >= 64 && rk_known(x + i, block, ahead, period, &s, &r)) {
+                if (peaks)
+                    for (; block; block -= 16, i += 16) {
+                        p = d_max(d_abs(d_load(x + i)), p);
+                        o = d_max(d_abs(d_load(x + i + 8)), o);
+                    }
+                i += block;
+                continue;
+            }
+            for (block = block > 16 ? block : 16; block; block -= 16, i += 16) {
+                RK_PREFETCH((const char *)(x + i) + ahead);
+                RK_PREFETCH((const char *)(x + i) + ahead + 64);
+                v = d_load(x + i);
+                w = d_load(x + i + 8);
+                RK_ENTER(s, r, v);
+                RK_ENTER(t, q, w);
+                if (peaks) { p = d_max(d_abs(v), p); o = d_max(d_abs(w), o); }
+            }
         }
         if (i < length && period > 1) {
             /* A block that ended with the run would not begin with an element that counts. */
