@@ -551,7 +551,10 @@ cdef class Accumulator:
     cdef object terms
 
     def __init__(self, dtype="float32"):
-        row = element_type(dtype)
+        try:
+            row = element_type(dtype)
+        except TypeError:
+            raise _refusals.dtype_unknown("Accumulator", dtype) from None
         if row is None:
             raise _refusals.dtype_never("Accumulator", np.dtype(dtype))
         if row.kind == "bool":

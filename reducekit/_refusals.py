@@ -92,6 +92,11 @@ def dtype_never(who: str, dtype: Any) -> DTypeError:
     return DTypeError(f"{who}: elements of dtype {dtype} cannot be reduced; cast to one of {names}")
 
 
+def dtype_unknown(who: str, dtype: Any) -> DTypeError:
+    names = ", ".join(row.name for row in _all_types())
+    return DTypeError(f"{who}: dtype={short(dtype)} is unknown; use one of {names}")
+
+
 def cast_for(version: schema.OperatorVersion, dtype: str) -> str | None:
     """The smallest type that the version takes and that holds every value of ``dtype``."""
     given = by_name(dtype)
@@ -137,11 +142,17 @@ def out_type(who: str, out: Any) -> TypeError:
 
 
 def out_shape(who: str, given: tuple[int, ...], wanted: tuple[int, ...]) -> ArgumentError:
-    return ArgumentError(f"{who}: out has shape {given}, but the result has shape {wanted}")
+    return ArgumentError(
+        f"{who}: out has shape {given}, but the result has shape {wanted}; "
+        "give an array of that shape, or leave it out"
+    )
 
 
 def out_dtype(who: str, given: Any, wanted: Any) -> DTypeError:
-    return DTypeError(f"{who}: out has dtype {given}, but the result has dtype {wanted}")
+    return DTypeError(
+        f"{who}: out has dtype {given}, but the result has dtype {wanted}; "
+        "give an array of that dtype, or leave it out"
+    )
 
 
 def out_readonly(who: str) -> ArgumentError:

@@ -186,7 +186,7 @@ def set_num_threads(n):
     Parameters
     ----------
     n : int
-        At least 1; 1 keeps all work on the calling thread.
+        At least 1; 1 keeps all work on the calling thread, and more than 256 count as 256.
 
     Raises
     ------

@@ -218,7 +218,10 @@ def operator(name: str) -> Operator:
     'reduce_max'
     """
     if not isinstance(name, str):
-        raise TypeError(f"operator name must be a str, not {type(name).__name__}")
+        raise TypeError(
+            f"operator {short(name)} has type {type(name).__name__}; "
+            f"use a name, such as {OPERATORS[0].name!r}"
+        )
     try:
         return _ANY_NAME[name]
     except KeyError:

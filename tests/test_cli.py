@@ -829,7 +829,7 @@ REFUSED_WORDS = {
     ),
     "shortened option": (
         ["--axe", "0"],
-        "unrecognized arguments: --axe 0; see reducekit --help",
+        "unrecognized arguments: --axe 0; see reducekit reduce --help",
     ),
     "output without a format": (
         ["-o", "out.csv"],

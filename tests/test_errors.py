@@ -221,13 +221,30 @@ MORE_CALLS = [
     (lambda: rk.reduce_max(f4, [1], out=[[0], [0]]), TypeError,
      "reduce_max: out has type list; use a numpy.ndarray"),
     (lambda: rk.reduce_max(f4, [1], out=np.zeros(2, np.float32)), rk.ArgumentError,
-     "reduce_max: out has shape (2,), but the result has shape (2, 1)"),
+     ("reduce_max: out has shape (2,), but the result has shape (2, 1); give an array of that "
+     "shape, or leave it out")),
     (lambda: rk.reduce_min(f4, [1], out=np.zeros((2, 1))), rk.DTypeError,
-     "reduce_min: out has dtype float64, but the result has dtype float32"),
+     ("reduce_min: out has dtype float64, but the result has dtype float32; give an array of that "
+     "dtype, or leave it out")),
     (lambda: rk.reduce_sum(f4, [1], out=np.zeros((2, 1), ">f4")), rk.DTypeError,
-     "reduce_sum: out has dtype >f4, but the result has dtype float32"),
+     ("reduce_sum: out has dtype >f4, but the result has dtype float32; give an array of that "
+     "dtype, or leave it out")),
     (lambda: rk.reduce_sum(f4, [1], out=read_only), rk.ArgumentError,
      "reduce_sum: out is read-only; use a writeable array"),
+    # Sums in pieces.
+    (lambda: rk.Accumulator("int99"), rk.DTypeError,
+     ("Accumulator: dtype='int99' is unknown; use one of bool, int8, int16, int32, int64, uint8, "
+     "uint16, uint32, uint64, float16, bfloat16, float32, float64")),
+    # Tensors.
+    (lambda: rk.Tensor(f4)["row"], IndexError,
+     ("Tensor: index 'row' has type str; index by position, as in NumPy: a name goes to a "
+     "reduction or to rename")),
+    (lambda: bool(rk.Tensor(f4)), ValueError,
+     ("bool: a tensor of 6 elements is neither true nor false; use t.numpy().any() or "
+     "t.numpy().all()")),
+    (lambda: rk.Tensor(f4).astype("float99"), rk.DTypeError,
+     ("astype: dtype='float99' is unknown; use one of bool, int8, int16, int32, int64, uint8, "
+     "uint16, uint32, uint64, float16, bfloat16, float32, float64")),
     # exact.
     (lambda: rk.reduce_sum(f4, exact=2), rk.ArgumentError,
      "reduce_sum: exact=2 is not a flag; use True or False"),
@@ -251,7 +268,7 @@ MORE_CALLS = [
     (lambda: schema.resolve("ReduceProd", 18), rk.OpsetError,
      "operator 'ReduceProd' is unknown; use one of ReduceMax, ReduceMin, ReduceSum"),
     (lambda: schema.history(None), TypeError,
-     "operator name must be a str, not NoneType"),
+     "operator None has type NoneType; use a name, such as 'ReduceMax'"),
     (lambda: schema.resolve("ReduceSum", -1), rk.OpsetError,
      "reduce_sum: opset -1 is unknown; use 1 to 28 or 'latest'"),
     (lambda: rk._rules.resolve_call(0, 65, "float32", None, True, False, None, True),

@@ -338,7 +338,7 @@ def test_axes_by_name():
             rk.OpsetError,
             "operator 'Max' is unknown; use one of ReduceMax, ReduceMin, ReduceSum",
         ),
-        ({"op": 1}, TypeError, "operator name must be a str, not int"),
+        ({"op": 1}, TypeError, "operator 1 has type int; use a name, such as 'ReduceMax'"),
     ],
 )
 def test_what_only_explain_refuses(kwargs, kind, text):

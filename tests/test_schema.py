@@ -163,7 +163,7 @@ def test_opsets_of_a_wrong_type(opset):
 def test_unknown_operators():
     with pytest.raises(rk.OpsetError, match="'ReduceFoo' is unknown; use one of ReduceMax"):
         schema.resolve("ReduceFoo", 18)
-    with pytest.raises(TypeError, match="must be a str, not int"):
+    with pytest.raises(TypeError, match="operator 1 has type int; use a name"):
         schema.history(1)
 
 

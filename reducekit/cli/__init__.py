@@ -39,6 +39,7 @@ _AS_OPTIONS = (
     ("strict=False", "--no-strict"),
     ("noop_with_empty_axes=True", "--noop-with-empty-axes"),
     ("omit axes", "leave out --axes"),
+    ("with dims=", "with --dims"),
 )
 
 
@@ -133,7 +134,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(argv: list[str]) -> int:
     parser = _make_parser()
-    options = parser.parse_args(argv)
+    options, unknown = parser.parse_known_args(argv)
+    if unknown:
+        command = f"reducekit {options.command}" if options.command else "reducekit"
+        raise UsageError(f"unrecognized arguments: {' '.join(unknown)}; see {command} --help")
     if options.command is None:
         say(f"{build_report()}\n\n{parser.format_help().rstrip()}")
         return 0

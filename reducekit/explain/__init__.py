@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import _plan, _rules, schema
+from .. import _plan, _refusals, _rules, schema
 from .._names import Dims, check_dims, to_positions
-from ..dtypes import ELEMENT_TYPES, element_type
-from ..errors import ArgumentError, DTypeError, short, show_int
+from ..dtypes import element_type
+from ..errors import ArgumentError, short, show_int
 
 __all__ = ["Explanation", "explain"]
 
@@ -239,8 +239,7 @@ def _check_dtype(who: str, dtype: Any) -> np.dtype[Any]:
             return checked
         except TypeError:
             pass
-    names = ", ".join(row.name for row in ELEMENT_TYPES)
-    raise DTypeError(f"{who}: dtype={short(dtype)} is unknown; use one of {names}")
+    raise _refusals.dtype_unknown(who, dtype)
 
 
 def _check_shape(who: str, shape: Any) -> tuple[int, ...]:

@@ -44,8 +44,8 @@ def load(who: str, model: Any, external_data: bool) -> onnx.ModelProto:
         return _parsed(who, "the bytes", lambda: onnx.load_model_from_string(model))
     if not isinstance(model, (str, os.PathLike)):
         raise TypeError(
-            f"{who}: a model is an onnx.ModelProto, its bytes or a path, "
-            f"not a {type(model).__name__}"
+            f"{who}: model has type {type(model).__name__}; "
+            "use an onnx.ModelProto, its bytes or a path"
         )
     path = Path(model)
     with path.open("rb"):  # the error of a missing or forbidden file, in Python's words

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .. import schema
+from .._show import count_text
 from ..errors import ArgumentError, DTypeError
 from ._extra import onnx  # isort: split
 
@@ -340,7 +341,7 @@ class Backend(_Base):
         ReduceError
             If the node or the inputs are not legal.
         """
-        _check_device(cls, device)
+        _check_device(cls, device, "run_node")
         newest = min(onnx.defs.onnx_opset_version(), schema.NEWEST_OPSET)
         opset = newest if opset_version is None else int(opset_version)
         names = [name for name in node.input if name]
@@ -357,8 +358,8 @@ class Backend(_Base):
         missing = [name for name in names if name not in feeds]
         if missing or (not isinstance(inputs, Mapping) and len(inputs) > len(node.input)):
             raise ArgumentError(
-                f"run_node: {node.op_type} has {len(names)} inputs ({', '.join(names)}), "
-                f"but {len(inputs)} were given"
+                f"run_node: {node.op_type} has {count_text(len(names), 'input')} "
+                f"({', '.join(names)}), but {len(inputs)} were given; give one for each"
             )
         if node.domain == "ai.onnx":  # the evaluator knows the other spelling only
             plain = onnx.NodeProto()
@@ -388,9 +389,9 @@ def _value_info(name: str, value: Any) -> onnx.ValueInfoProto:
     return onnx.helper.make_empty_tensor_value_info(name)
 
 
-def _check_device(cls: type[Backend], device: str) -> None:
+def _check_device(cls: type[Backend], device: str, who: str = "prepare") -> None:
     if not cls.supports_device(device):
-        raise ArgumentError(f"prepare: device {device!r} is not supported; use 'CPU'")
+        raise ArgumentError(f"{who}: device {device!r} is not supported; use 'CPU'")
 
 
 is_compatible = Backend.is_compatible

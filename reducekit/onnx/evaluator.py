@@ -16,7 +16,7 @@ import reducekit
 
 from .. import schema
 from .._rules import get_default_opset
-from ..errors import ArgumentError, DTypeError, OpsetError, ReduceError
+from ..errors import ArgumentError, DTypeError, ReduceError
 from ._extra import onnx  # isort: split
 
 from onnx.reference import ReferenceEvaluator
@@ -47,11 +47,8 @@ class _Reduction(OpRun):
             opset = self.bound_to.since_version
         else:
             opset = run_params["opsets"].get(onnx_node.domain, get_default_opset())
-        try:
-            self.version = schema.resolve(self.operator.name, opset)
-        except OpsetError as error:
-            raise OpsetError(f"{_label(onnx_node)}: {error}") from None
-        self.opset = int(opset)
+        self.opset = schema.check_opset(_label(onnx_node), opset)
+        self.version = schema.resolve(self.operator.name, self.opset)
         # Of the version, not of the newest: attributes that it lacks get no default.
         row = schema_ or onnx.defs.get_schema(self.operator.name, self.version.since_version)
         super().__init__(onnx_node, run_params, row)

@@ -89,7 +89,10 @@ def infer_node(
     number = get_default_opset() if opset is None else schema.check_opset("infer_node", opset)
     given = node.input[0] if node.input else ""
     if given and given not in input_types:
-        raise ArgumentError(f"infer_node: the type of input {given!r} is not in input_types")
+        raise ArgumentError(
+            f"infer_node: the type of input {given!r} is not in input_types; "
+            "give one, an empty onnx.TypeProto if it is unknown"
+        )
     data = TensorType.of_proto(input_types[given]) if given else TensorType()
     if data is None:
         raise DTypeError(f"infer_node: input {given!r} is no tensor; a reduction takes a tensor")

@@ -13,6 +13,7 @@ from .. import _engine, _foreign, _refusals, _rules, _show, schema
 from .._inputs import as_array, deferred
 from .._names import Dims, check_dims, position, to_positions
 from ..dtypes import ElementType, element_type
+from ..errors import short
 from ._indexing import names_after
 
 if TYPE_CHECKING:
@@ -371,7 +372,7 @@ class Tensor:
         ArgumentError
             If the new names repeat or do not fit the rank.
         TypeError
-            If nothing is given, or both forms are.
+            If a new name is no str, nothing is given, or both forms are.
 
         Examples
         --------
@@ -602,7 +603,10 @@ class Tensor:
         >>> rk.Tensor([1.5, 2.5]).astype("bfloat16").dtype
         dtype(bfloat16)
         """
-        target = np.dtype(dtype)
+        try:
+            target = np.dtype(dtype)
+        except TypeError:
+            raise _refusals.dtype_unknown("astype", dtype) from None
         if element_type(target) is None:
             raise _refusals.dtype_never("astype", target)
         return self._like(self._array.astype(target), self._dims)
@@ -747,6 +751,11 @@ class Tensor:
         return self._array >= _plain(other)
 
     def __bool__(self) -> bool:
+        if self.size > 1:
+            raise ValueError(
+                f"bool: a tensor of {self.size} elements is neither true nor false; "
+                "use t.numpy().any() or t.numpy().all()"
+            )
         return bool(self.numpy())
 
     def __int__(self) -> int:
@@ -831,6 +840,11 @@ def _plain_index(item: Any) -> Any:
         return item
     if isinstance(item, Tensor):
         return item._array
+    if isinstance(item, str):
+        raise IndexError(
+            f"Tensor: index {short(item)} has type str; index by position, as in NumPy: "
+            "a name goes to a reduction or to rename"
+        )
     if isinstance(item, (list, tuple)):
         item = [_plain(part) for part in item]
     elif hasattr(item, "__index__") and not hasattr(item, "__array__"):

@@ -237,7 +237,7 @@ def test_models_from_bytes_and_files_with_external_data(tmp_path):
 
 
 def test_what_is_no_model_is_refused():
-    with pytest.raises(TypeError, match="not a int"):
+    with pytest.raises(TypeError, match="model has type int; use"):
         backend.prepare(3)
     with pytest.raises(rk.ArgumentError, match="it holds no graph"):
         backend.prepare(b"")

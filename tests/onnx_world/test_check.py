@@ -872,7 +872,7 @@ def test_files_that_are_no_models(tmp_path):
         path.write_bytes(content)
         with pytest.raises(rk.ArgumentError, match="cannot be read as an ONNX model"):
             check_model(path)
-    with pytest.raises(TypeError, match="not a list"):
+    with pytest.raises(TypeError, match="model has type list"):
         check_model([])
 
 

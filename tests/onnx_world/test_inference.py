@@ -194,7 +194,8 @@ def test_what_is_known_here_alone():
          ("infer_node: 'Abs' of domain '' is no reduction of the table; use one of ReduceMax, "
          "ReduceMin, ReduceSum, or onnx.shape_inference.infer_node_outputs")),
         (node("ReduceSum", ["z"]), 13, "float32", rk.ArgumentError,
-         "infer_node: the type of input 'z' is not in input_types"),
+         ("infer_node: the type of input 'z' is not in input_types; give one, an empty "
+         "onnx.TypeProto if it is unknown")),
     ],
 )  # fmt: skip
 def test_refusals(made, opset, dtype, error, text):
