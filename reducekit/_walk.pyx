@@ -28,6 +28,7 @@ from ._kernels.kernels cimport FEW, FEW_ROWS, LARGEST_TILE, TILE, few_t, kernels
 from ._plan cimport GATHER, NARROW, ROWS, RUNS, SHORT_RUNS, loop_t, plan_t
 from ._threads cimport (
     rk_atomic, rk_load, rk_milliseconds, rk_process, rk_store, rk_swap, rk_yield, run_parts,
+    threads_in_use,
 )
 from ._sums cimport exact_add, exact_clear, exact_multiply, exact_round, exact_t
 
@@ -964,10 +965,13 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     job.most = tile_width(plan, job.kernels, exact)
     if (bytes_read >= LARGE and plan.line > 1
             and (plan.form == RUNS or by_period(plan, job.kernels, exact))):
-        # Enough tiles for all threads, but none so narrow that memory is read in snatches.
+        # Enough tiles for all threads, but none so narrow that memory is read in snatches. How
+        # wide they are changes no bit.
         i = plan.n_reduced - 1
         least = STRETCH // (plan.reduced[i].size * plan.itemsize) + 1
-        most = plan.line // PARTS + 1
+        most = plan.line // (4 * (threads_in_use() - 1) + 1) + 1
+        if most > 16:
+            most = (most + 15) // 16 * 16       # kernels take 16 runs at a time
         job.most = smaller(job.most, most if most > least else least)
         if plan.terms > MOST // job.most:
             job.most = MOST // plan.terms + 1

@@ -57,6 +57,8 @@ cdef extern from "lanes.h":
                         Py_ssize_t size,
                         int period, double* sums, double* rests, double* peak,
                         bint peaks) noexcept nogil
+    void rk_enter_group(const double* sums, const double* rests, Py_ssize_t count, double* a,
+                        double* b) noexcept nogil
     void rk_float_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
                        Py_ssize_t size,
                        int period, double* sums, float* peak) noexcept nogil
@@ -135,6 +137,27 @@ cdef inline void ask_ahead(const char* p) noexcept nogil:
 cdef inline Py_ssize_t way_ahead(Py_ssize_t outer, Py_ssize_t outer_stride) noexcept nogil:
     """From what is read now to what will be read soon, in bytes: in one run, or in many."""
     return RK_AHEAD if outer == 1 else 4 * outer_stride
+
+
+cdef inline Py_ssize_t next_group(Py_ssize_t t, Py_ssize_t groups, Py_ssize_t outer,
+                                  bint across, Py_ssize_t* o) noexcept nogil:
+    """Step t of a walk over 16 outputs at a time and an outer loop: which outputs come first.
+
+    Either all outputs for each step of the outer loop, or `across`, the other way round.
+    """
+    if outer == 1 or not across:
+        o[0] = t // groups if outer > 1 else 0
+        return 16 * (t - groups * o[0])
+    o[0] = t % outer
+    return 16 * (t // outer)
+
+
+cdef inline Py_ssize_t how_far(Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t kept,
+                               Py_ssize_t kept_stride, Py_ssize_t size) noexcept nogil:
+    """As way_ahead, for such a walk over runs of `size` bytes."""
+    if outer == 1 or kept_stride == size and kept > 1:
+        return RK_AHEAD
+    return outer_stride if outer_stride < kept_stride or kept == 1 else 4 * kept_stride
 
 
 cdef inline void ask_for(const char* p, Py_ssize_t size) noexcept nogil:
@@ -734,54 +757,50 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
     cdef double sums[16]
     cdef uint16_t span[2]
     cdef uint32_t peak, low
-    cdef double s, z
-    cdef Py_ssize_t i, o, k, start, size, count
-    cdef Py_ssize_t ahead = RK_AHEAD if outer == 1 else outer_stride
+    cdef Py_ssize_t t, i, o, k, start, size, count, groups = (kept + 15) // 16
+    cdef Py_ssize_t ahead = how_far(outer, outer_stride, kept, kept_stride,
+                                    run * <Py_ssize_t>sizeof(narrow_t))
     if state.fresh:
         narrow_init(0, kept, state, NULL, 0)
         state.fresh = False
     if run < 32:
         scalar_runs[narrow_t](data, kept, kept_stride, outer, outer_stride, run, state, kind)
         return
-    for i in range(0, kept, 16):
+    for t in range(groups * outer):
+        i = next_group(t, groups, outer, outer_stride < kept_stride, &o)
         count = kept - i if kept - i < 16 else 16
         a = <double*>state.a + i
         b = <double*>state.b + i
         c = <uint32_t*>state.c + i
-        for o in range(outer):
-            start = 0
-            while start < run:
-                size = run - start if run - start < 4096 else 4096
-                p = data + i * kept_stride + o * outer_stride + start * <Py_ssize_t>sizeof(narrow_t)
-                start += size
-                if narrow_t is half_t:
-                    rk_short_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
-                                        span, False)
-                elif narrow_t is brain_t:
-                    rk_short_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
-                                        span, True)
-                    peak = widest(span[0])
-                    low = smallest(span[1])
-                    for k in range(count):
-                        c[k] = peak if peak > c[k] else c[k]
-                        d[i + k] = low if low < d[i + k] else d[i + k]
-                else:
-                    # One bound for all outputs of the group: it is rarely worse than their own.
-                    # The bits of floats that are not negative are in the order of the floats.
-                    rk_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
-                                  <float*>&peak)
-                    for k in range(count):
-                        c[k] = peak if peak > c[k] else c[k]
+        start = 0
+        while start < run:
+            size = run - start if run - start < 4096 else 4096
+            p = data + i * kept_stride + o * outer_stride + start * <Py_ssize_t>sizeof(narrow_t)
+            start += size
+            if narrow_t is half_t:
+                rk_short_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
+                                    span, False)
+            elif narrow_t is brain_t:
+                rk_short_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
+                                    span, True)
+                peak = widest(span[0])
+                low = smallest(span[1])
                 for k in range(count):
-                    s = a[k] + sums[k]
-                    z = s - a[k]
-                    b[k] += (a[k] - (s - z)) + (sums[k] - z)
-                    a[k] = s
-            if narrow_t is float and state.few:
+                    c[k] = peak if peak > c[k] else c[k]
+                    d[i + k] = low if low < d[i + k] else d[i + k]
+            else:
+                # One bound for all outputs of the group: it is rarely worse than their own.
+                # The bits of floats that are not negative are in the order of the floats.
+                rk_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
+                              <float*>&peak)
                 for k in range(count):
-                    gather_evidence[narrow_t](
-                        <const narrow_t*>(data + (i + k) * kept_stride + o * outer_stride), run,
-                        &c[k], &d[i + k])
+                    c[k] = peak if peak > c[k] else c[k]
+            rk_enter_group(sums, NULL, count, a, b)
+        if narrow_t is float and state.few:
+            for k in range(count):
+                gather_evidence[narrow_t](
+                    <const narrow_t*>(data + (i + k) * kept_stride + o * outer_stride), run,
+                    &c[k], &d[i + k])
 
 
 cdef inline void halve_doubles(const double* source, double* to, Py_ssize_t count) noexcept nogil:
@@ -1207,10 +1226,9 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
     cdef const double* x
     cdef double sums[16]
     cdef double rests[16]
-    cdef double s, z
     cdef uint64_t m = 0
-    cdef Py_ssize_t i, o, k, start, size, count, most = run
-    cdef Py_ssize_t ahead = RK_AHEAD if outer == 1 else outer_stride
+    cdef Py_ssize_t t, i, o, k, start, size, count, most = run, groups = (kept + 15) // 16
+    cdef Py_ssize_t ahead = how_far(outer, outer_stride, kept, kept_stride, run * 8)
     if state.fresh:
         wide_init(0, kept, state, NULL, 0)
         state.fresh = False
@@ -1226,27 +1244,23 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
         return
     if exact and run > 4096:
         most = 4096             # the proof wants short chains
-    for i in range(0, kept, 16):
+    for t in range(groups * outer):
+        i = next_group(t, groups, outer, outer_stride < kept_stride, &o)
         count = kept - i if kept - i < 16 else 16
         a = <double*>state.a + i
         b = <double*>state.b + i
         c = <uint64_t*>state.c + i
-        for o in range(outer):
-            start = 0
-            while start < run:
-                size = run - start if run - start < most else most
-                rk_double_runs(data + i * kept_stride + o * outer_stride + start * 8, count,
-                               kept_stride, ahead, size, state.period, sums, rests, <double*>&m,
-                               exact)
-                start += size
+        start = 0
+        while start < run:
+            size = run - start if run - start < most else most
+            rk_double_runs(data + i * kept_stride + o * outer_stride + start * 8, count,
+                           kept_stride, ahead, size, state.period, sums, rests, <double*>&m,
+                           exact)
+            start += size
+            rk_enter_group(sums, rests, count, a, b)
+            if exact:
                 for k in range(count):
-                    s = a[k] + sums[k]
-                    z = s - a[k]
-                    b[k] += ((a[k] - (s - z)) + (sums[k] - z)) + rests[k]
-                    a[k] = s
-                if exact:
-                    for k in range(count):
-                        c[k] = m if m > c[k] else c[k]
+                    c[k] = m if m > c[k] else c[k]
 
 
 cdef inline void wide_sum_short(const double* v, Py_ssize_t size, Py_ssize_t run, double* sums,

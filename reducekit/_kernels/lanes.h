@@ -698,6 +698,27 @@ V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
     if (peaks) *peak = d_top(d_every(d_max(p, o), period, 0));
 }
 
+/* Sums of a group, with rests or without, into the pairs of their outputs. */
+V_CODE void rk_enter_group(const double *sums, const double *rests, ptrdiff_t count, double *a,
+                           double *b) {
+    v_doubles s, r, one = d_all(rk_one);
+    ptrdiff_t k = 0;
+    for (; k + 8 <= count; k += 8) {
+        s = d_load(a + k);
+        r = d_load(b + k);
+        RK_ENTER(s, r, d_load(sums + k));
+        if (rests) r = d_add(r, d_load(rests + k));
+        d_store(a + k, s);
+        d_store(b + k, r);
+    }
+    for (; k < count; k++) {
+        double x = sums[k], y = a[k] + x, z = y - a[k];
+        b[k] += (a[k] - (y - z)) + (x - z);
+        if (rests) b[k] += rests[k];
+        a[k] = y;
+    }
+}
+
 /* ---------------------------------------------------------------- float32, in double
 
    Runs of at most 4096, and the largest magnitude of all. */
