@@ -91,7 +91,7 @@ class _Work:
         self._function = getattr(_engine, op.function)
         self._reduced = reduced
         self._identity = identity
-        is_sum = op.versions[-1].empty == "zero"
+        is_sum = op.short == "sum"
         self._options = {"exact": True} if is_sum else {}
         self._rounds = is_sum and kind == "float"
         self._reading = reading

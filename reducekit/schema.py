@@ -133,6 +133,8 @@ class Operator:
         The number of that ``reduceType``.
     versions : tuple of OperatorVersion
         Oldest first.
+    idempotent : bool
+        Whether an element that comes twice changes nothing, so that one element wins.
     never : tuple of str
         Element types that it has no meaning for: refused even with ``strict=False``.
         All others need a kernel.
@@ -145,6 +147,7 @@ class Operator:
     atb: str
     atb_number: int
     versions: tuple[OperatorVersion, ...]
+    idempotent: bool
     never: tuple[str, ...] = ()
 
 
@@ -170,11 +173,11 @@ def _extremum(name: str, empty: str) -> tuple[OperatorVersion, ...]:
 OPERATORS: tuple[Operator, ...] = (
     Operator(
         "ReduceMax", "max", "reduce_max", "maximum", "REDUCE_MAX", 1,
-        _extremum("ReduceMax", "lowest"),
+        _extremum("ReduceMax", "lowest"), idempotent=True,
     ),
     Operator(
         "ReduceMin", "min", "reduce_min", "minimum", "REDUCE_MIN", 2,
-        _extremum("ReduceMin", "highest"),
+        _extremum("ReduceMin", "highest"), idempotent=True,
     ),
     Operator(
         "ReduceSum", "sum", "reduce_sum", "sum", "REDUCE_SUM", 3,
@@ -183,6 +186,7 @@ OPERATORS: tuple[Operator, ...] = (
             OperatorVersion("ReduceSum", 11, _WIDE, "attribute", False, True, "zero"),
             OperatorVersion("ReduceSum", 13, (*_WIDE, "bfloat16"), "input", True, True, "zero"),
         ),
+        idempotent=False,
         never=("bool",),
     ),
 )

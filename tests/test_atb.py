@@ -151,7 +151,7 @@ def test_all_axes_give_rank_0():
 
 
 def test_reduce_types_are_the_rows_of_the_table():
-    rows = {op.atb: op.atb_number for op in schema.OPERATORS}
+    rows = {op.atb: op.atb_number for op in schema.OPERATORS if op.atb}
     members = {kind.name: kind.value for kind in ReduceType}
     assert members == {"REDUCE_UNDEFINED": 0, **rows}
     assert members == {"REDUCE_UNDEFINED": 0, "REDUCE_MAX": 1, "REDUCE_MIN": 2, "REDUCE_SUM": 3}

@@ -2,11 +2,11 @@
 
 import ast
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from interpreter import loaded_by
 
 import reducekit
 
@@ -182,16 +182,6 @@ def test_kernels_know_nothing_of_operators_and_shapes():
 def test_the_parser_of_this_test(tmp_path, path, source, expected):
     (tmp_path / path).write_text(source)
     assert dict(imports_of(tmp_path / path)) == expected
-
-
-def loaded_by(statement):
-    """The modules that a fresh interpreter has after a statement."""
-    code = f"{statement}\nimport sys; print(*sorted(sys.modules), sep='\\n')"
-    run = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True
-    )
-    assert not run.stderr
-    return set(run.stdout.split())
 
 
 def test_importing_the_package_loads_nothing_optional():

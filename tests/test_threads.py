@@ -9,6 +9,7 @@ import threading
 import numpy as np
 import pytest
 from arrays import FLOATS, NAMES, awkward, ordinary, subsets
+from interpreter import fresh
 from oracles import FUNCTIONS, OPS, REFERENCE, assert_same
 
 import reducekit as rk
@@ -123,14 +124,8 @@ def test_the_number_can_be_set_and_read():
 
 
 def run(code, **environment):
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", "-c", code],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    ).stdout.strip()
+    # Python warns of a fork beside threads, which is what is tried here.
+    return fresh(code, "-W", "ignore::DeprecationWarning", **environment)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """The command line: ``reducekit`` and ``python -m reducekit`` are this program.
 
-Exit status: 0 when all went well, 1 when an ONNX model is illegal or fails, 2
-when something was wrong (one line on standard error says what, and the way
-out), 130 after Ctrl-C, 141 when the reader of the output went away.
+Exit status: 0 when all went well, 1 when an ONNX model is illegal, fails or differs
+by more than was allowed, or a benchmark meets a wrong answer, 2 when something was
+wrong (one line on standard error says what, and the way out), 130 after Ctrl-C, 141
+when the reader of the output went away.
 """
 
 from __future__ import annotations
@@ -227,7 +228,7 @@ def _add_atb(commands: Any) -> None:
         help="run Ascend ATB's ReduceOperation on the array in a file",
         description="Reduce the array in a .npy or .npz file as Ascend ATB's ReduceOperation "
         "does.\n\nThe parameter is the JSON that ATB tools pass. reduceType: "
-        + ", ".join(f"{op.atb_number} {op.atb}" for op in schema.OPERATORS)
+        + ", ".join(f"{op.atb_number} {op.atb}" for op in schema.OPERATORS if op.atb)
         + ".",
         epilog='example:\n  reducekit atb \'{"reduceType": 1, "axis": [0, 1]}\' data.npy',
     )

@@ -150,12 +150,11 @@ def _types_text(version: schema.OperatorVersion, last: schema.OperatorVersion | 
 
 
 def _empty_text(version: schema.OperatorVersion) -> str:
-    values = {
-        "lowest": "-inf, the least integer, False",
-        "highest": "inf, the greatest integer, True",
-        "zero": "0",
-    }
-    return values[version.empty]
+    of_float, of_int = (version.empty_value(name) for name in ("float32", "int32"))
+    if of_float == of_int:
+        return str(of_int)
+    end = "least" if of_int < 0 else "greatest"
+    return f"{of_float}, the {end} integer, {version.empty_value('bool')}"
 
 
 def _wrap(text: str, width: int) -> list[str]:

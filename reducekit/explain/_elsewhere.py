@@ -149,8 +149,8 @@ def _onnx_type(kind: ElementType, shape: tuple[int, ...]) -> str:
 
 
 def _atb_code(e: Explanation) -> dict[str, str]:
+    op = schema.operator(e.operator)
     # ATB always removes the axes, and refuses an empty list.
-    if e.keepdims or not e.reduced_axes:
+    if not op.atb or e.keepdims or not e.reduced_axes:
         return {}
-    number = schema.operator(e.operator).atb_number
-    return {"atb": f'{{"reduceType": {number}, "axis": {list(e.reduced_axes)}}}'}
+    return {"atb": f'{{"reduceType": {op.atb_number}, "axis": {list(e.reduced_axes)}}}'}

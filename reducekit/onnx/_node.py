@@ -440,7 +440,7 @@ def _cast_target(version: schema.OperatorVersion, opset: int, dtype: str) -> str
         # float8 and its like have no arithmetic here, but float32 holds their values.
         target = "float32" if dtype.startswith("float") else None
     else:
-        if version.empty == "zero" and kind == "bool":
+        if kind == "bool" and dtype in schema.operator(version.name).never:
             return None  # a sum in bool has no meaning that a cast could keep
         target = _refusals.cast_for(version, dtype)
     if target is None or {dtype, target} - _cast_types(opset):

@@ -315,8 +315,8 @@ def _brackets(
 
 
 def _winners(data: Any, whole: Any, e: Explanation, counts: Sequence[int]) -> set[tuple[int, ...]]:
-    """The drawn elements whose value is the result: none for sums."""
-    if e.version.empty == "zero" or not e.reduced_axes:
+    """The drawn elements whose value is the result: none where all of them make it, as in sums."""
+    if not schema.operator(e.operator).idempotent or not e.reduced_axes:
         return set()
     found = set()
     for index in itertools.product(*map(range, counts)):

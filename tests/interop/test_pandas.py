@@ -1,13 +1,10 @@
 """The accessor of DataFrame and Series: labels, types, digits, and missing values."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from arrays import NAMES, awkward, ordinary
+from interpreter import fresh
 from oracles import FUNCTIONS, OPS, assert_same
-from test_imports import loaded_by
 
 import reducekit as rk
 from reducekit.dtypes import by_name
@@ -329,14 +326,6 @@ def test_awkward_values():
 # How it is registered.
 
 
-def run(code):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.parametrize(
     "imports",
     ["import pandas as pd, reducekit", "import pandas as pd, reducekit.pandas",
@@ -344,21 +333,4 @@ def run(code):
      "import reducekit.pandas, pandas as pd, reducekit.interop.pandas"],
 )  # fmt: skip
 def test_registration(imports):
-    assert run(f"{imports}; print(pd.DataFrame({{'a': [1]}}).reducekit.reduce_max())") == "1\n"
-
-
-def test_importing_the_package_alone_imports_no_pandas():
-    assert "pandas" not in loaded_by("import reducekit")
-
-
-def test_the_extra_is_named_without_pandas():
-    run(
-        "import sys; sys.modules['pandas'] = None\n"
-        "import reducekit as rk\n"
-        "for attempt in ('import reducekit.pandas', 'rk.Tensor.from_frame(1)',\n"
-        "                'rk.Tensor(1).to_frame()'):\n"
-        "    try: exec(attempt)\n"
-        "    except ImportError as error:\n"
-        "        assert 'pip install \"reducekit[pandas]\"' in str(error)\n"
-        "    else: raise AssertionError(attempt)\n"
-    )
+    assert fresh(f"{imports}; print(pd.DataFrame({{'a': [1]}}).reducekit.reduce_max())") == "1"

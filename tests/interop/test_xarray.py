@@ -1,11 +1,9 @@
 """The accessor of DataArray and Dataset: names, coordinates, attributes, and laziness."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from arrays import NAMES, ordinary, subsets
+from interpreter import fresh
 from oracles import FUNCTIONS, OPS, assert_same
 
 import reducekit as rk
@@ -166,27 +164,6 @@ def test_tensor_from_xarray_and_back():
         rk.Tensor.from_xarray(xr.DataArray([1], dims=[5]))
 
 
-def run(code):
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.parametrize("imports", ["xarray, reducekit", "reducekit.xarray, xarray"])
 def test_registration(imports):
-    assert run(f"import {imports}; print(xarray.DataArray([1]).reducekit.reduce_max().item())")
-
-
-def test_the_extra_is_named_without_xarray():
-    run(
-        "import sys; sys.modules['xarray'] = None\n"
-        "import reducekit as rk\n"
-        "for attempt in ('import reducekit.xarray', 'rk.Tensor.from_xarray(1)',\n"
-        "                'rk.Tensor(1).to_xarray()'):\n"
-        "    try: exec(attempt)\n"
-        "    except ImportError as error:\n"
-        "        assert 'pip install \"reducekit[xarray]\"' in str(error)\n"
-        "    else: raise AssertionError(attempt)\n"
-    )
+    assert fresh(f"import {imports}; print(xarray.DataArray([1]).reducekit.reduce_max().item())")
