@@ -1,9 +1,11 @@
 """How fast the explorer is in a browser, and how large: `python tests/measure_explorer.py`.
 
-Times are those of the page's main thread: script, style, layout and paint together, taken from
-the browser's own trace. Beside the time that passed stands the time that the processor worked,
-which other programs on the machine do not lengthen. With --lab the way through the kernel of a
-JupyterLab is measured too. Chromium and the `browser` extra are needed.
+Times are those of the page's main thread, from the browser's own trace: script, style, layout,
+paint and the hand-over to the compositor. Beside the time that passed stands the time that the
+processor worked, which other programs on the machine do not lengthen. Before a picture is on the
+screen it is rastered and drawn too, by threads of their own and mostly by a graphics card; this
+browser has none, and what that costs has rows of its own. With --lab the way through the kernel of
+a JupyterLab is measured as well. Chromium and the `browser` extra are needed.
 """
 
 import argparse
@@ -20,6 +22,7 @@ from reducekit.widgets import AxisExplorer, state
 
 HOVERS, CHANGES = 60, 24
 RUN_TASK = ("RunTask", "ThreadControllerImpl::RunTask")
+DRAW = "Display::DrawAndSwap"
 WORK = ("ScriptDuration", "RecalcStyleDuration", "LayoutDuration")
 LIMITS = {"hover": 16, "change": 10, "kernel": 150, "size": 60_000}
 
@@ -75,9 +78,8 @@ def main():
         for shape, axes in shapes:
             row(f"hover, {shape} over {axes}", "hover", hovers(browser, shape, axes))
         for shape, axes in [((20, 50), [1]), ((2, 5, 10, 10), [1, 3])]:
-            bare, painted = axis_changes(browser, shape, axes)
-            row(f"axis, {shape}: script, style, layout", "change", bare)
-            row(f"axis, {shape}: with paint", "change", painted)
+            for name, times in axis_changes(browser, shape, axes).items():
+                row(f"axis, {shape}: {name}", "change", times)
         if options.lab:
             row("axis, (20, 50), through the kernel", "kernel", round_trips(browser))
 
@@ -120,7 +122,7 @@ def hovers(browser, shape, axes):
 
 
 def axis_changes(browser, shape, axes):
-    """Script, style and layout of each change of the axes, and the same with paint."""
+    """Each change of the axes: script, style and layout; with paint; and until it is drawn."""
     page = opened(browser, shape, axes)
     selectors = [f".rkx-input button.rkx-bracket[aria-label^='axis {a} ']" for a in (0, 1)]
     session = page.context.new_cdp_session(page)
@@ -136,29 +138,54 @@ def axis_changes(browser, shape, axes):
         passed = page.evaluate(CLICK, selectors[i % 2])
         bare.append((passed, worked() - before))
         page.wait_for_timeout(100)
-    browser.start_tracing(page=page, categories=["devtools.timeline", "toplevel"])
+    session.detach()  # counting costs time of its own
+    browser.start_tracing(page=page, categories=["devtools.timeline", "toplevel", "cc", "viz"])
     for i in range(CHANGES):
-        page.locator(selectors[i % 2]).focus()
-        page.keyboard.press("Space")
+        # Without moving the focus, which would paint frames of its own.
+        page.evaluate("(selector) => document.querySelector(selector).click()", selectors[i % 2])
         page.wait_for_timeout(250)
-    found = tasks(json.loads(browser.stop_tracing()), "click")
+    trace = json.loads(browser.stop_tracing())
     page.close()
-    return bare, [tuple(map(sum, zip(*work, strict=True))) for work in found if work]
+    painted = [total(work) for work in tasks(trace, "click")]
+    rastered, drawn = (list(beside(trace, "click", name)) for name in ("RasterTask", DRAW))
+    return {
+        "script, style, layout": bare, "the same with paint": painted, "raster": rastered,
+        "drawing": drawn, "all together": [total(t) for t in zip(painted, rastered, drawn)],
+    }  # fmt: skip
+
+
+def total(times):
+    """Pairs of times, added."""
+    return tuple(map(sum, zip(*times, strict=True)))
+
+
+def dispatches(trace, kind):
+    """When events of a kind were dispatched, each with the time of the next; and the thread."""
+    events = [
+        e for e in trace["traceEvents"]
+        if e.get("ph") == "X" and e["name"] == "EventDispatch" and e["args"]["data"]["type"] == kind
+    ]  # fmt: skip
+    (thread,) = {(e["pid"], e["tid"]) for e in events}
+    starts = sorted(e["ts"] for e in events)
+    return list(zip(starts, [*starts[1:], float("inf")], strict=True)), thread
+
+
+def beside(trace, kind, name):
+    """For each event of a kind, the work of a name that any thread did until the next."""
+    work = [e for e in trace["traceEvents"] if e.get("ph") == "X" and e["name"] == name]
+    for start, after in dispatches(trace, kind)[0]:
+        mine = [e for e in work if start < e["ts"] < after]
+        yield sum(e["dur"] for e in mine) / 1000, sum(e.get("tdur", 0) for e in mine) / 1000
 
 
 def tasks(trace, kind):
     """For each event of a kind, the tasks from it to the end of its frame, in milliseconds."""
+    spans, thread = dispatches(trace, kind)
     events = [e for e in trace["traceEvents"] if e.get("ph") == "X"]
-    dispatched = [
-        e for e in events if e["name"] == "EventDispatch" and e["args"]["data"]["type"] == kind
-    ]
-    thread = {(e["pid"], e["tid"]) for e in dispatched}
-    assert len(thread) == 1, thread
-    own = [e for e in events if (e["pid"], e["tid"]) in thread]
+    own = [e for e in events if (e["pid"], e["tid"]) == thread]
     work = sorted((e for e in own if e["name"] in RUN_TASK), key=lambda e: e["ts"])
     frames = sorted(e["ts"] + e["dur"] for e in own if e["name"] == "Paint")
-    starts = sorted(e["ts"] for e in dispatched)
-    for start, after in zip(starts, [*starts[1:], float("inf")], strict=True):
+    for start, after in spans:
         painted = next((end for end in frames if start < end < after), None)
         if painted is None:
             continue

@@ -308,7 +308,8 @@ def test_negative_axes_are_refused_below_opset_11(show):
 def test_the_atb_view(show):
     page = show(AxisExplorer(NAMED, axes=[0, 1], api="atb"))
     assert cells(page, "output") == texts(rk.reduce_max(DATA, [0, 1]))
-    assert '{"reduceType": 1, "axis": [0, 1]}' in page.locator(".rkx-atb").inner_text()
+    assert page.locator(".rkx-code").inner_text() == '{"reduceType": 1, "axis": [0, 1]}'
+    assert "REDUCE_MAX (1)" in page.locator(".rkx-atb").inner_text()
     axis(page, 0).click()
     axis(page, 1).click()
     assert "axis is empty" in page.get_by_role("alert").inner_text()
@@ -344,7 +345,7 @@ def test_stepping_collapses_one_axis_after_another(show):
 
 def test_playing_runs_to_the_end_and_can_be_paused(show):
     page = show(AxisExplorer(np.float32([[1, 2], [3, 4]]), axes=[0]))
-    page.locator("input[id$=speed]").fill("20")
+    page.get_by_label("speed").fill("20")
     page.get_by_role("button", name="Play").click()
     page.get_by_text("step 2 of 2").wait_for()
     assert cells(page, "output") == ["3.0", "4.0"]
@@ -357,8 +358,15 @@ def test_axes_beyond_four_can_be_laid_out(show):
     page.get_by_role("button", name="later along axis 0").click()
     assert cells(page, "input") == texts(data[1, 0])
     assert cells(page, "output") == texts(rk.reduce_max(data, [5])[1, 0])
-    page.locator("[data-key=l0]").click()
-    assert axis(page, 0).count() == 1
+    assert [axis(page, a).count() for a in range(6)] == [0, 0, 1, 1, 1, 1]
+    page.get_by_label("lay out axis 0").select_option("in place of axis 4")
+    page.get_by_label("lay out axis 1").select_option("in place of axis 2")
+    assert [axis(page, a).count() for a in range(6)] == [1, 1, 0, 1, 0, 1]
+    assert cells(page, "input") == texts(data[:, :, 0, :, 0, :])
+    hues = page.locator(".rkx-input .rkx-cell").evaluate_all("ns => ns.map(n => n.rk.hue)")
+    neighbours = np.reshape(hues, (2,) * 4).take(0, 3)
+    for place in range(3):
+        assert not np.any(neighbours.take(0, place) == neighbours.take(1, place))
 
 
 SETTINGS = {
@@ -396,8 +404,8 @@ def test_states_are_told_apart_without_colour(show):
 
     def look(selector):
         return page.locator(selector).first.evaluate(
-            "n => { const s = getComputedStyle(n), a = getComputedStyle(n, '::after');"
-            "return [s.outlineStyle, s.outlineWidth, s.fontWeight, a.content].join(); }"
+            "n => { const s = getComputedStyle(n);"
+            "return [s.outlineStyle, s.outlineWidth, n.rk.win].join(); }"
         )
 
     looks = [look(s) for s in (
@@ -416,6 +424,80 @@ def test_states_are_told_apart_without_colour(show):
     struck = "n => getComputedStyle(n).textDecorationLine"
     ticks = {n: refused.locator(".rkx-tick").nth(n).evaluate(struck) for n in (4, 5)}
     assert ticks == {4: "line-through", 5: "none"}
+
+
+STARS = """() => [...document.querySelectorAll(".rkx-stars text")].flatMap((text) =>
+  Array.from(text.textContent, (_, i) => {
+    const box = text.getExtentOfChar(i), to = text.getScreenCTM();
+    const place = new DOMPoint(box.x + box.width / 2, box.y + box.height / 2);
+    const { x, y } = place.matrixTransform(to);
+    const cell = document.elementFromPoint(x, y);
+    const { fill, display } = getComputedStyle(text);
+    return [cell.ariaLabel, fill, display];
+  }))"""
+
+
+@pytest.mark.parametrize("colors", ["none", "active"])
+def test_each_winner_and_no_other_has_a_star_on_it(show, colors):
+    page = show(AxisExplorer(NAMED, axes=[0, 1]), forced_colors=colors)
+    won = page.locator(".rkx-win").evaluate_all("ns => ns.map(n => n.ariaLabel)")
+    assert len(won) == 3
+    ink = page.locator(".rkx-cell").first.evaluate("n => getComputedStyle(n).color")
+    assert sorted(page.evaluate(STARS)) == sorted([label, ink, "block"] for label in won)
+    axis(page, 1).click()
+    assert len(page.evaluate(STARS)) == page.locator(".rkx-win").count() == 7
+    page.get_by_role("button", name="sum", exact=True).click()
+    assert page.evaluate(STARS) == []
+
+
+CONTRAST = """(cells) => cells.map((cell) => {
+  const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+  const ground = (node) => {
+    if (node.parentElement) ground(node.parentElement);
+    canvas.fillStyle = getComputedStyle(node).backgroundColor;
+    canvas.fillRect(0, 0, 1, 1);
+  };
+  ground(document.querySelector(".rkx"));
+  const lit = getComputedStyle(cell);
+  const path = document.querySelector(`path.rkx-g${cell.rk.hue}`);
+  canvas.globalAlpha = Number(getComputedStyle(path).fillOpacity);
+  canvas.fillStyle = getComputedStyle(path).fill;
+  canvas.fillRect(0, 0, 1, 1);
+  canvas.globalAlpha = 1;
+  canvas.fillStyle = lit.backgroundColor;
+  canvas.fillRect(0, 0, 1, 1);
+  const light = () => {
+    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((v) => v / 255)
+      .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b + 0.05;
+  };
+  const back = light();
+  canvas.fillStyle = lit.color;
+  canvas.fillRect(0, 0, 1, 1);
+  const front = light();
+  return Math.max(front / back, back / front);
+})"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_values_are_legible_on_every_colour(show, scheme):
+    page = show(AxisExplorer((3, 6), axes=[0]), color_scheme=scheme)
+    assert page.locator(".rkx-input path").count() == 6
+    rest = page.locator(".rkx-input .rkx-cell").evaluate_all(CONTRAST)
+    lit = []
+    for column in range(6):
+        page.locator(".rkx-output .rkx-cell").nth(column).focus()
+        lit += page.locator(".rkx-lit").evaluate_all(CONTRAST)
+    assert len(rest) == 18
+    assert len(lit) == 24
+    assert min(rest + lit) > 4.5
+
+
+def test_a_page_that_reads_from_the_right_shows_the_same_picture(show):
+    page = show(AxisExplorer(NAMED, axes=[0, 1]))
+    before = page.locator(".rkx-stage").screenshot()
+    page.evaluate("document.documentElement.dir = 'rtl'")
+    assert page.locator(".rkx-stage").screenshot() == before
 
 
 def test_labels_do_not_overlap_cells_or_each_other(show):

@@ -3,6 +3,8 @@
 
 export const product = (ns) => ns.reduce((a, b) => a * b, 1);
 
+const sorted = (ns) => [...ns].sort((a, b) => a - b);
+
 export const ravel = (index, shape) => index.reduce((k, x, i) => k * shape[i] + x, 0);
 
 // The reduced axes, in order; null where noop_with_empty_axes makes the call the identity.
@@ -11,7 +13,7 @@ export function reducedOf(choice, ndim) {
     if (choice.noop && choice.api !== "atb") return null;
     return [...Array(ndim).keys()];
   }
-  return [...new Set(choice.axes.map((a) => (a < 0 ? a + ndim : a)))].sort((a, b) => a - b);
+  return sorted(new Set(choice.axes.map((a) => (a < 0 ? a + ndim : a))));
 }
 
 export function outShape(shape, reduced, keepdims) {
@@ -33,10 +35,9 @@ export function groups(shape, reduced) {
   return found;
 }
 
-// Neighbours along every axis and both diagonals differ.
-export function hue(index, reduced = []) {
-  return index.reduce((sum, x, i) => (reduced.includes(i) ? sum : sum + x * (index.length - i)), 0) % 6;
-}
+// One of six colours. With weights 1, 2, ... from the last axis that is laid out to the first,
+// neighbours along every axis and both diagonals differ; axes that collapse weigh nothing.
+export const hue = (index, weights) => index.reduce((sum, x, i) => sum + x * weights[i], 0) % 6;
 
 export const versionAt = (op, opset) => op.versions.filter((v) => v.since <= opset).at(-1);
 
@@ -148,7 +149,8 @@ const TRAITS = {
   dtype: "dtype", strict: "strict", api: "api", layout: "layout_axes", corner: "corner",
 };
 const API_NAMES = { reducekit: "reducekit", numpy: "NumPy", torch: "PyTorch", onnx: "ONNX", atb: "ATB" };
-const LIT = "rkx-lit", AT = "rkx-at";
+const LIT = "rkx-lit";
+const SVG = "http://www.w3.org/2000/svg";
 let serial = 0;
 
 const tuple = (ns) => (ns.length === 1 ? `(${ns[0]},)` : `(${ns.join(", ")})`);
@@ -157,7 +159,7 @@ const plural = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "
 const upTo = (n) => [...Array(n).keys()];
 
 function h(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
+  const node = /^(svg|path|text)$/.test(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
     else set(node, name, value === true ? "" : value);
@@ -166,13 +168,25 @@ function h(tag, attributes = {}, ...children) {
   return node;
 }
 const div = (name, ...children) => h("div", { class: name }, ...children);
+const select = (label, options, act, attributes) => h("select", { "aria-label": label, onchange: (e) => act(e.target.value), ...attributes },
+  ...options.map(([value, text]) => h("option", { value }, text)));
 const button = (text, onclick, attributes) => h("button", { type: "button", onclick, ...attributes }, text);
 
 function set(node, name, value) {
   if (value == null || value === false) { if (node.hasAttribute(name)) node.removeAttribute(name); }
   else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, value);
 }
+function put(node, properties) {
+  for (const [name, value] of Object.entries(properties)) if (node[name] !== value) node[name] = value;
+}
+// Whether what a node shows is another thing than before.
+const fresh = (node, key) => node.rkKey !== key && (node.rkKey = key, true);
 const say = (node, text) => { if (node.textContent !== text) node.textContent = text; };
+// The state of a cell, and the classes that show it.
+function dress(cell, part) {
+  const now = Object.assign(cell.rk, part);
+  cell.className = `rkx-cell${now.win ? " rkx-win" : ""}${now.lit ? ` ${LIT} rkx-g${now.hue}` : ""}${now.at ? " rkx-at" : ""}`;
+}
 const press = (node, on) => set(node, "aria-pressed", String(on));
 
 class Explorer {
@@ -183,8 +197,8 @@ class Explorer {
     this.cleanup = [];
     this.step = null;
     this.tab = "reducekit";
-    this.members = new Map();
-    this.outAt = new Map();
+    this.members = [];
+    this.outAt = [];
     this.read();
     this.build(el);
     this.listen();
@@ -230,26 +244,20 @@ class Explorer {
 
   build(el) {
     const { id, view } = this;
-    const flag = (label, title, onchange) => {
-      const input = h("input", { type: "checkbox", onchange: (e) => onchange(e.target.checked) });
-      return [h("label", { title }, input, label), input];
-    };
-    const trait = (name) => (on) => this.change({ [name]: on });
-    const select = (name, label, options) => h("select", { "aria-label": label, onchange: (e) => this.change({ [name]: e.target.value }) },
-      ...options.map(([value, text]) => h("option", { value }, text)));
+    const flag = (label, title, act) => h("label", { title }, h("input", { type: "checkbox", onchange: (e) => act(e.target.checked) }), label);
+    const trait = (name) => (value) => this.change({ [name]: value });
     const group = (name, label, ...nodes) => h("div", { class: name, role: "group", "aria-label": label }, ...nodes);
     this.ops = Object.fromEntries(Object.keys(view.ops).map((op) => [op, button(op, () => this.change({ op }))]));
-    const [keepLabel, keep] = flag("keepdims", "reduced axes stay, with size 1", trait("keepdims"));
-    const [noopLabel, noop] = flag("noop_with_empty_axes", "no axes: nothing is reduced", trait("noop"));
-    const [strictLabel, strict] = flag("strict", "only the types and axes that the opset defines", trait("strict"));
-    const [negativeLabel, negative] = flag("count axes from the end", "write axes as -1, -2, ...", (on) => {
+    this.keep = flag("keepdims", "reduced axes stay, with size 1", trait("keepdims"));
+    this.noop = flag("noop_with_empty_axes", "no axes: nothing is reduced", trait("noop"));
+    this.strict = flag("strict", "only the types and axes that the opset defines", trait("strict"));
+    this.negative = flag("count axes from the end", "write axes as -1, -2, ...", (on) => {
       this.fromEnd = on;
       this.change({ axes: this.choice.axes.map((a) => this.signed(a < 0 ? a + this.ndim : a)) });
     });
-    Object.assign(this, { keep, noop, strict, negative });
     this.fromEnd = this.choice.axes.some((a) => a < 0);
-    this.dtype = select("dtype", "element type", view.dtypes.map((name) => [name, name]));
-    this.api = select("api", "rules of", [["onnx", "ONNX"], ["atb", "Ascend ATB"]]);
+    this.dtype = select("element type", view.dtypes.map((name) => [name, name]), trait("dtype"));
+    this.api = select("rules of", [["onnx", "ONNX"], ["atb", "Ascend ATB"]], trait("api"));
     this.head = h("h3", { class: "rkx-shapes" });
     this.say = h("p", { class: "rkx-say" });
     this.slider = h("input", {
@@ -275,18 +283,18 @@ class Explorer {
     this.back = named("Step back", "\u25C0", () => this.move(-1));
     this.forth = named("Step", "step \u25B6", () => this.move(1));
     this.end = named("Leave stepping", "whole picture", () => this.leave());
-    this.speed = h("input", { type: "range", min: 1, max: 20, value: 3, id: `${id}-speed` });
+    this.speed = h("input", { type: "range", min: 1, max: 20, value: 3 });
     this.stepText = h("span", { class: "rkx-steptext" });
     this.tabs = group("rkx-tabs", "the same call in");
     this.code = h("pre", { class: "rkx-code", tabindex: 0, "aria-label": "code" });
-    this.copy = button("Copy", () => this.copyCode(), { class: "rkx-copy" });
+    this.copy = button("Copy", () => this.copyCode());
     this.root = h("div", { class: "rkx", "data-rk-key": this.model.get("_key"), role: "group", "aria-label": "reduction explorer" },
       div("rkx-bar", group("rkx-ops", "operator", ...Object.values(this.ops)),
-        h("label", {}, "rules ", this.api), h("label", {}, "type ", this.dtype), keepLabel),
-      div("rkx-bar rkx-flags", noopLabel, negativeLabel, strictLabel),
+        h("label", {}, "rules ", this.api), h("label", {}, "type ", this.dtype), this.keep),
+      div("rkx-bar rkx-flags", this.noop, this.negative, this.strict),
       this.opsetRow, this.changed, this.atbBox, this.error, this.head, this.say, this.stage, this.status, this.others,
       group("rkx-steps", "stepping", this.back, this.play, this.forth, this.end,
-        h("label", { for: `${id}-speed` }, "speed"), this.speed, this.stepText),
+        h("label", {}, "speed ", this.speed), this.stepText),
       div("rkx-codebox", div("rkx-codebar", this.tabs, this.copy), this.code));
     // JupyterLab takes plain keys from cells' outputs; those that edit or save stay its own.
     this.root.addEventListener("keydown", (e) => {
@@ -310,7 +318,7 @@ class Explorer {
     // No axes are none for ATB, which refuses that, and all of them for ONNX.
     const reduced = (choice.axes.length || choice.api !== "atb") && reducedOf(choice, ndim) || [];
     const kept = reduced.includes(axis) ? reduced.filter((a) => a !== axis) : [...reduced, axis];
-    const axes = kept.map((a) => this.signed(a)).sort((a, b) => a - b);
+    const axes = sorted(kept.map((a) => this.signed(a)));
     // The last axis that is kept again: an empty list would mean all of them.
     if (!axes.length && choice.api !== "atb" && !choice.noop) {
       const since = this.view.ops[choice.op].versions.find((v) => !v.noop).since;
@@ -352,37 +360,32 @@ class Explorer {
     const isAtb = choice.api === "atb";
     for (const [op, node] of Object.entries(this.ops)) press(node, op === choice.op);
     for (const name of ["keep", "noop", "strict"]) {
-      this[name].checked = choice[name === "keep" ? "keepdims" : name] && !(isAtb && name !== "strict");
-      this[name].disabled = isAtb;
+      put(this[name].firstChild, { checked: choice[name === "keep" ? "keepdims" : name] && !(isAtb && name !== "strict"), disabled: isAtb });
     }
     if (choice.axes.length) this.fromEnd = choice.axes.some((a) => a < 0);
-    this.negative.checked = this.fromEnd;
-    this.dtype.value = choice.dtype;
-    this.dtype.disabled = this.alone;
+    put(this.negative.firstChild, { checked: this.fromEnd });
+    put(this.dtype, { value: choice.dtype, disabled: this.alone });
     set(this.dtype, "title", this.alone ? "another type needs Python" : null);
-    this.api.value = choice.api;
+    put(this.api, { value: choice.api });
     const op = view.ops[choice.op];
     const version = `${op.name}-${versionAt(op, choice.opset).since}`;
     this.opsetRow.hidden = this.changed.hidden = isAtb;
-    this.slider.value = choice.opset;
+    put(this.slider, { value: String(choice.opset) });
     set(this.slider, "aria-valuetext", `opset ${choice.opset}, ${version}`);
     say(this.opsetText, `${choice.opset} \u2192 ${version}`);
     const first = error && !isAtb ? firstAllowed(choice, view) : null;
     const barred = op.versions.map((v) => !!refusal({ ...choice, opset: v.since }, view));
-    this.ticks.replaceChildren(...op.versions.map(({ since }, i) => {
-      const tick = h("span", { class: `rkx-tick${barred[i] ? " rkx-no" : ""}${since === first ? " rkx-first" : ""}` }, String(since));
-      tick.style.setProperty("--at", (since - 1) / (view.newest - 1));
-      return tick;
-    }));
+    if (fresh(this.ticks, [op.name, first, barred].join())) {
+      this.ticks.replaceChildren(...op.versions.map(({ since }, i) => {
+        const tick = h("span", { class: `rkx-tick${barred[i] ? " rkx-no" : ""}${since === first ? " rkx-first" : ""}` }, String(since));
+        tick.style.setProperty("--at", (since - 1) / (view.newest - 1));
+        return tick;
+      }));
+    }
     const words = this.said || ["A new version of the operator begins at each mark"
       + (barred.includes(true) ? "; those struck out do not allow this choice." : ".")];
-    const told = words.join();
-    if (this.told !== told) {
-      this.told = told;
-      this.changed.replaceChildren(...words.map((w) => div("", w)));
-    }
-    if (this.errorShown !== error + first) {
-      this.errorShown = error + first;
+    if (fresh(this.changed, words.join())) this.changed.replaceChildren(...words.map((w) => div("", w)));
+    if (fresh(this.error, error + first)) {
       this.error.replaceChildren(...(error ? [h("b", {}, "Not allowed. "), error + " "] : []));
       if (first) {
         this.error.append(button(`Go to opset ${first}, the first that allows this`,
@@ -410,8 +413,7 @@ class Explorer {
     ];
     this.atbBox.replaceChildren(
       div("", h("b", {}, "reduceType "), `${op.atb} (${op.atb_number})  `, h("b", {}, "axis "), `[${axes.join(", ")}]`),
-      h("code", {}, atbJson(op, axes)),
-      h("ul", {}, ...rules.map(([text, holds]) => h("li", { class: holds ? "rkx-ok" : "rkx-bad" }, `${holds ? "holds" : "broken"}: ${text}`))));
+      h("ul", {}, ...rules.map(([text, holds]) => h("li", { class: !holds && "rkx-bad" }, `${holds ? "holds" : "broken"}: ${text}`))));
   }
 
   entry(shown) {
@@ -437,13 +439,10 @@ class Explorer {
     const { real, reduced, keepdims } = this;
     const out = outShape(shape, reduced, keepdims);
     const label = `${tuple(shape)} becomes ${tuple(out)}`;
-    const key = `${label}|${real}|${shown.op}`;
-    if (this.headShown !== key) {
-      this.headShown = key;
+    if (fresh(this.head, `${label}|${real}|${shown.op}`)) {
       const parts = shape.flatMap((n, i) => [i ? ", " : "", h(real.includes(i) ? "del" : "span", {}, String(n))]);
-      const span = (name, ...parts) => h("span", { class: name }, ...parts);
-      this.head.replaceChildren(span("rkx-shape", "(", ...parts, shape.length === 1 ? ",)" : ")"),
-        span("rkx-to", ` \u2192 ${shown.op} \u2192 `), span("rkx-shape", tuple(out)));
+      this.head.replaceChildren("(", ...parts, shape.length === 1 ? ",)" : ")",
+        h("span", { class: "rkx-to" }, ` \u2192 ${shown.op} \u2192 `), tuple(out));
       set(this.head, "aria-label", label);
     }
     const entry = this.entry(shown);
@@ -487,64 +486,54 @@ class Explorer {
     const [outCount, outRanges] = collapsed(now);
     const results = this.results(shown, now);
     const drop = !stepping && !this.keepdims && this.reduced && this.reduced.length;
-    const raw = left.length ? [] : view.raw;
-    const values = (texts || []).map((t, k) => number(raw[k] || t, view.kind));
+    const values = this.numbers(texts || [], left.length ? [] : view.raw);
     const size = (rs) => product(rs.map((r) => r.n));
     const mark = size(outRanges) <= 26 && size(inRanges) <= 400;
     this.light(null);
     Object.assign(this, { values, shown, results_: results });
 
     let widest = 3;
-    for (const t of [...view.cells, ...(results || [])]) widest = Math.max(widest, t.length);
+    for (const list of [view.cells, results || []]) for (const t of list) widest = Math.max(widest, t.length);
     // Long values have room where there are few columns.
-    const columns = inRanges.filter((r) => r.laid).at(-1)?.n || 1;
-    this.most = Math.min(widest, Math.max(11, Math.floor(64 / columns)));
+    const laid = inRanges.filter((r) => r.laid).slice(-4);
+    this.most = Math.min(widest, Math.max(11, Math.floor(64 / (laid.at(-1)?.n || 1))));
     if (this.wide !== this.most) this.root.style.setProperty("--n", this.wide = this.most);
     this.input.layout(inRanges, this.real);
     this.output.layout(drop ? outRanges.filter((r) => !now.includes(r.axis)) : outRanges, now);
+    const weights = view.shape.map(() => 0);
+    laid.forEach((r, i) => { weights[r.axis] = now.includes(r.axis) ? 0 : laid.length - i; });
     // Cells of the two grids by the output cell that they belong to.
-    const goesTo = groups(inCount, now);
-    const order = new Map(), members = new Map(), outAt = new Map();
-    const outputs = indices(outRanges).map((index, k) => {
-      const g = ravel(index, outCount);
-      outAt.set(g, this.output.cells[k]);
-      order.set(g, k);
-      members.set(g, []);
-      return [g, index];
+    const goesTo = groups(inCount, now), order = [], members = [], outAt = [];
+    const outputs = this.output.places(outRanges, outCount), inputs = this.input.places(inRanges, inCount);
+    outputs.forEach(([g], k) => {
+      outAt[g] = this.output.cells[k];
+      order[g] = k;
+      members[g] = [];
     });
-    const inputs = indices(inRanges).map((index, i) => {
-      const k = ravel(index, inCount);
-      members.get(goesTo[k]).push(i);
-      return [k, index];
-    });
+    inputs.forEach(([k], i) => members[goesTo[k]].push(i));
     const stars = new Set();
     this.ties = 0;
     if (shown.op !== "sum" && now.length && texts && values.length) {
-      for (const [g, those] of members) {
-        if (order.get(g) >= done) continue;
-        const won = winners(those.map((i) => values[inputs[i][0]]), shown.op);
-        const best = those.filter((i, j) => won[j] && this.decides(g, texts[inputs[i][0]]));
+      // In a tensor of which only a part is drawn, the winner may be elsewhere.
+      const sure = !results || (view.complete && ranges.every((r) => r.laid));
+      outputs.forEach(([g], k) => {
+        if (k >= done) return;
+        const won = winners(members[g].map((i) => values[inputs[i][0]]), shown.op);
+        const best = members[g].filter((i, j) => won[j] && (sure || results[g] === texts[inputs[i][0]]));
         for (const i of best) stars.add(i);
         if (best.length > 1) this.ties++;
-      }
+      });
     }
     // What the index of a cell leaves out, and where a block begins.
     this.output.placed(now, drop ? [] : [0], view.start);
     this.input.placed(left, [0], view.start);
-    outputs.forEach(([g, index], k) => {
-      this.output.paint(k, {
-        text: k >= done ? "" : results ? results[g] : "\u2026", hue: hue(index), mark: mark ? letter(k) : "",
-        group: g, k, win: false, index,
-      });
-    });
-    inputs.forEach(([k, index], i) => {
-      const group = goesTo[k];
-      this.input.paint(i, {
-        text: texts ? texts[k] : "\u2026", hue: hue(index, now), mark: mark ? letter(order.get(group)) : "",
-        group, k, win: stars.has(i), index,
-      });
-    });
-    for (const [g, those] of members) members.set(g, those.map((i) => this.input.cells[i]));
+    outputs.forEach(([g, index], k) => this.output.paint(k, index, k >= done ? "" : results ? results[g] : "\u2026",
+      g, hue(index, weights), mark ? letter(k) : ""));
+    inputs.forEach(([k, index], i) => this.input.paint(i, index, texts ? texts[k] : "\u2026",
+      goesTo[k], hue(index, weights), mark ? letter(order[goesTo[k]]) : "", stars.has(i), k));
+    this.output.color();
+    this.input.color();
+    outputs.forEach(([g]) => { members[g] = members[g].map((i) => this.input.cells[i]); });
     Object.assign(this, { members, outAt });
     const lost = this.input.refocus() || this.output.refocus();
     say(this.arrow, `${shown.op} \u2192`);
@@ -557,6 +546,15 @@ class Explorer {
     lost?.focus({ preventScroll: true });
     if (this.phase && done > 0 && done <= this.output.cells.length) this.light(this.output.cells[done - 1]);
     else this.restoreLight();
+  }
+
+  // The values that texts stand for, kept as long as the texts are the same.
+  numbers(texts, raw) {
+    if (this.counted !== texts) {
+      this.counted = texts;
+      this.parsed = texts.map((t, k) => number(raw[k] || t, this.view.kind));
+    }
+    return this.parsed;
   }
 
   cut(ranges) {
@@ -587,38 +585,29 @@ class Explorer {
     if (this.lit !== group) {
       for (const [g, on] of [[this.lit, false], [group, true]]) {
         if (g == null) continue;
-        const those = this.members.get(g) || [], { cells, grid } = this.input;
+        const those = this.members[g] || [], { cells, grid } = this.input;
         // A large grid that is one group is framed as a whole.
-        const whole = those.length > 400 && those.length === cells.length;
-        for (const node of whole ? [grid] : those) node.classList.toggle(LIT, on);
-        this.outAt.get(g)?.classList.toggle(LIT, on);
+        if (those.length > 400 && those.length === cells.length) grid.classList.toggle(LIT, on);
+        else for (const node of those) dress(node, { lit: on });
+        if (this.outAt[g]) dress(this.outAt[g], { lit: on });
       }
       this.lit = group;
     }
     if (this.at === cell) return;
-    this.at?.classList.remove(AT);
-    cell?.classList.add(AT);
+    if (this.at) dress(this.at, { at: false });
+    if (cell) dress(cell, { at: true });
     this.at = cell;
     clearTimeout(this.timer);
     if (cell) this.timer = setTimeout(() => say(this.status, this.words(cell)), this.calm.matches ? 0 : 60);
   }
 
-  get unknown() {
-    return this.view.ops[this.shown.op].never ? "no result" : this.alone ? "unknown without Python" : "not known yet";
-  }
-
-  // In a tensor of which only a part is drawn, the winner may be elsewhere.
-  decides(group, text) {
-    if (this.view.complete && this.ranges().every((r) => r.laid)) return true;
-    return !this.results_ || this.results_[group] === text;
-  }
-
   words(cell) {
     const { view, shown, real, phase } = this;
     const g = cell.rk.group;
-    const members = this.members.get(g);
-    const out = this.outAt.get(g);
-    const result = this.results_ ? this.results_[g] : this.unknown;
+    const members = this.members[g];
+    const out = this.outAt[g];
+    const result = this.results_ ? this.results_[g] : view.ops[shown.op].never ? "no result"
+      : this.alone ? "unknown without Python" : "not known yet";
     const where = (c) => `[${c.rkPanel.where(c.rk).join(", ")}]`;
     const gone = phase ? phase.axes : real;
     const all = product(gone.map((i) => view.shape[i]));
@@ -649,16 +638,9 @@ class Explorer {
 
   drawOthers() {
     const { view, choice } = this;
-    const rows = view.shape.flatMap((size, i) => {
-      const laid = choice.layout.includes(i);
-      if (laid && (view.complete || view.count[i] === size)) return [];
-      const first = view.complete ? choice.corner[i] : view.start[i];
-      return [{ i, size, laid, first, n: laid ? view.count[i] : Math.min(1, size) }];
-    });
+    const rows = this.ranges().map((r) => ({ ...r, i: r.axis, size: view.shape[r.axis], first: r.first + view.start[r.axis] })).filter((r) => r.n < r.size || !r.laid);
     this.others.hidden = !rows.length;
-    const key = JSON.stringify([rows, this.real, choice.layout]);
-    if (key === this.othersShown) return;
-    this.othersShown = key;
+    if (!fresh(this.others, JSON.stringify([rows, this.real, choice.layout]))) return;
     const focus = this.others.contains(this.active) ? this.active.dataset.key : null;
     const move = (i, to) => this.change({
       corner: choice.corner.map((x, j) => (j === i ? Math.max(0, Math.min(to, view.shape[i] - 1)) : x)),
@@ -678,7 +660,9 @@ class Explorer {
         const reduced = this.real.includes(i);
         row.append(
           button(reduced ? "reduced" : "kept", () => this.toggleAxis(i), { "data-key": `t${i}`, "aria-pressed": String(reduced) }),
-          button("lay out", () => this.layOut(i), { "data-key": `l${i}` }));
+          select(`lay out ${name}`, [["-", "lay out \u2026"], ...(choice.layout.length < 4 ? [["", "beside the others"]] : []),
+            ...choice.layout.map((a) => [a, `in place of axis ${a}`])],
+          (v) => this.change({ layout: sorted([...choice.layout.filter((a) => String(a) !== v), i]) }), { "data-key": `l${i}`, disabled: blocked }));
       }
       return row;
     }));
@@ -687,11 +671,6 @@ class Explorer {
       if (again && !again.disabled) again.focus();
       else this.others.querySelector("button:not([disabled]), input")?.focus();
     }
-  }
-
-  layOut(axis) {
-    const { layout } = this.choice;
-    this.change({ layout: [...layout.slice(layout.length >= 4 ? 1 : 0), axis].sort((a, b) => a - b) });
   }
 
   // One axis after another: for each, the cells of its output in order.
@@ -718,10 +697,10 @@ class Explorer {
     const can = this.steppable;
     const on = this.step !== null;
     const total = can ? this.plan().total : 0;
-    this.play.disabled = !can;
-    this.forth.disabled = !can || (on && this.step >= total);
-    this.back.disabled = !can || !on || this.step <= 0;
-    this.end.disabled = !on;
+    put(this.play, { disabled: !can });
+    put(this.forth, { disabled: !can || (on && this.step >= total) });
+    put(this.back, { disabled: !can || !on || this.step <= 0 });
+    put(this.end, { disabled: !on });
     say(this.play, this.playing ? "\u275A\u275A pause" : "\u25B6 play");
     set(this.play, "aria-label", this.playing ? "Pause" : "Play");
     let text = "";
@@ -780,15 +759,14 @@ class Explorer {
     const code = entry ? fillCode(entry, shown, this.view.ops[shown.op])
       : { reducekit: this.view.ops[shown.op].never ? "no call does this" : this.alone ? "needs Python for a tensor of this rank" : "..." };
     if (shown.api === "atb") {
-      code.atb = atbJson(this.view.ops[shown.op], shown.axes);
+      code.atb = `{"reduceType": ${this.view.ops[shown.op].atb_number}, "axis": [${shown.axes.join(", ")}]}`;
       if (this.lastApi !== "atb") this.tab = "atb";
     }
     this.lastApi = shown.api;
     this.codes = code;
     const names = Object.keys(code);
     const tab = names.includes(this.tab) ? this.tab : "reducekit";
-    if (names.join() !== this.tabsShown) {
-      this.tabsShown = names.join();
+    if (fresh(this.tabs, names.join())) {
       this.tabs.replaceChildren(...names.map((name) => button(API_NAMES[name],
         () => { this.tab = name; this.drawCode(this.shown); }, { "data-tab": name })));
     }
@@ -816,7 +794,6 @@ class Explorer {
   }
 }
 
-const atbJson = (op, axes) => `{"reduceType": ${op.atb_number}, "axis": [${axes.join(", ")}]}`;
 const axesText = (axes) => `${axes.length === 1 ? "axis" : "axes"} ${axes.join(", ")}`;
 
 // Every index within the ranges, in C order.
@@ -831,6 +808,7 @@ class Panel {
     this.kind = kind;
     this.buttons = kind === "input";
     this.cells = [];
+    this.backs = [];
     this.title = h("p", { class: "rkx-cap" });
     this.grid = h("div", { class: "rkx-grid", role: "grid", "aria-label": `${kind} tensor` });
     this.brackets = {};
@@ -856,10 +834,7 @@ class Panel {
   }
 
   caption(kind, shape, dtype, note) {
-    const key = [kind, shape, dtype, note].join("|");
-    if (this.captioned === key) return;
-    this.captioned = key;
-    this.title.replaceChildren(h("b", {}, kind), ` ${tuple(shape)} ${dtype}`, note ? h("span", { class: "rkx-note" }, ` \u00B7 ${note}`) : "");
+    if (fresh(this.title, [kind, shape, dtype, note].join("|"))) this.title.replaceChildren(h("b", {}, kind), ` ${tuple(shape)} ${dtype}`, note ? h("span", { class: "rkx-note" }, ` \u00B7 ${note}`) : "");
   }
 
   // Keep the nodes as long as the structure is the same.
@@ -867,22 +842,17 @@ class Panel {
     const laid = ranges.filter((r) => r.laid).slice(-4);
     const dims = [...Array(4 - laid.length).fill(1), ...laid.map((r) => r.n)];
     const [V, H, R, C] = dims;
-    if (dims.join() !== this.structure) {
+    if (fresh(this.grid, dims.join())) {
       // What had the focus is to be found again once the cells are painted.
       this.lost = this.grid.contains(this.owner.active) && this.current ? { k: this.current.rk.k, at: this.where(this.current.rk).join() } : null;
-      this.structure = dims.join();
       this.dims = dims;
       this.build(V, H, R, C);
     }
     // For each place of an axis, what one of its positions takes, and how many there are.
     const places = [["v2", `${R} * var(--ch)`, V], ["h2", `${C} * var(--cw)`, H], ["v1", "var(--ch)", R], ["h1", "var(--cw)", C]];
-    const wanted = new Set();
-    laid.forEach((r, i) => {
-      wanted.add(String(r.axis));
-      this.bracket(r, ...places[4 - laid.length + i], reduced.includes(r.axis));
-    });
+    laid.forEach((r, i) => this.bracket(r, ...places[4 - laid.length + i], reduced.includes(r.axis)));
     for (const [axis, node] of Object.entries(this.brackets)) {
-      if (!wanted.has(axis)) { node.remove(); delete this.brackets[axis]; }
+      if (!laid.some((r) => String(r.axis) === axis)) { node.remove(); delete this.brackets[axis]; }
     }
   }
 
@@ -900,9 +870,7 @@ class Panel {
     const gone = reduced && !buttons;
     const part = r.n < total && !gone && owner.step === null;
     const first = r.n === 1 && total > 1 ? 0 : view.start[r.axis];
-    const key = [total, name, reduced, part].join("|"), counted = `${first} ${n}`;
-    if (node.rkKey !== key) {
-      node.rkKey = key;
+    if (fresh(label, [total, name, reduced, part].join("|"))) {
       const strike = reduced && buttons;
       label.replaceChildren(`axis ${r.axis} `, ...(name ? [h("bdi", { class: "rkx-name" }, name), " "] : []),
         h(strike ? "del" : "span", { class: "rkx-size" }, gone ? "(1)" : `(${part ? `${r.n} of ` : ""}${total.toLocaleString("en")}${part ? " \u2026" : ""})`),
@@ -911,12 +879,12 @@ class Panel {
       if (buttons) { set(node, "aria-label", spoken); press(node, reduced); }
       set(node, "title", buttons ? `${spoken}: ${reduced ? "reduced; click to keep" : "kept; click to reduce"}` : spoken);
     }
-    if (node.rkCounted !== counted) {
-      node.rkCounted = counted;
+    if (fresh(ruler, `${first} ${n}`)) {
       ruler.replaceChildren(...(n > 400 ? [] : upTo(n).map((i) => h("i", {}, String(first + i)))));
     }
     set(node, "class", `rkx-bracket rkx-${place[0]} rkx-${place}${reduced ? " rkx-reduced" : ""}`);
-    node.style.setProperty("--span", `calc(${n} * ${unit} + ${place[1] === "2" ? Math.max(0, n - 1) : 0} * var(--gap))`);
+    const span = `calc(${n} * ${unit} + ${place[1] === "2" ? Math.max(0, n - 1) : 0} * var(--gap))`;
+    if (fresh(node, span)) node.style.setProperty("--span", span);
     // The order of the axes is the order of reading.
     const after = Object.keys(this.brackets).find((a) => Number(a) > r.axis && this.brackets[a].parentNode);
     if (!node.parentNode) this.frame.insertBefore(node, after === undefined ? this.grid : this.brackets[after]);
@@ -926,20 +894,61 @@ class Panel {
     const make = (n, f) => upTo(n).map(f);
     const cell = h("div", { class: "rkx-cell", role: "gridcell", tabindex: -1 }, "");
     this.cells = [];
-    const blocks = make(V * H, () => h("div", { class: "rkx-block", role: "rowgroup" }, ...make(R, (r) =>
+    // Behind the cells of a block lies one shape for each colour, and over them one text with all
+    // stars: to mark a thousand cells anew is to change seven nodes.
+    this.backs = make(V * H, () => h("svg", { viewBox: `0 0 ${C} ${R}`, preserveAspectRatio: "none", "aria-hidden": "true" }));
+    this.stars = [];
+    const blocks = make(V * H, (b) => h("div", { class: "rkx-block", role: "rowgroup" }, this.backs[b], ...make(R, (r) =>
       h("div", { class: "rkx-row", role: "row", "aria-label": `row ${r}` }, ...make(C, () => {
         const node = cell.cloneNode(true);
         node.rkPanel = this;
+        node.rk = { win: false };
         this.cells.push(node);
         return node;
       })))));
-    this.grid.style.setProperty("--blocks", H);
+    for (const [name, n] of Object.entries({ H, R, C })) this.grid.style.setProperty(`--${name}`, n);
     const empty = !this.cells.length;
     set(this.grid, "role", empty ? "img" : "grid");
     set(this.grid, "aria-label", `${this.kind} tensor${empty ? " without elements" : ""}`);
     this.grid.replaceChildren(...(empty ? [div("rkx-empty", "no elements")] : blocks));
     this.current = null;
     if (!empty) this.rove(this.cells[0]);
+  }
+
+  // Each cell of the ranges: its place in a block of these sizes, and its index.
+  places(ranges, count) {
+    const key = JSON.stringify([ranges, count]);
+    if (this.placesFor !== key) {
+      this.placesFor = key;
+      this.found = indices(ranges).map((index) => [ravel(index, count), index]);
+    }
+    return this.found;
+  }
+
+  color() {
+    const [, , R, C] = this.dims;
+    this.backs.forEach((back, b) => {
+      const paths = new Map(), xs = [], ys = [];
+      for (let r = 0; r < R; r++) {
+        for (let c = 0, n; c < C; c += n) {
+          const at = (i) => this.cells[(b * R + r) * C + i].rk, { hue } = at(c);
+          for (n = 0; c + n < C && at(c + n).hue === hue; n++) {
+            if (!at(c + n).win) continue;
+            xs.push(`${100 * (c + n + 1) / C}%`);
+            ys.push(`${100 * r / R}%`);
+          }
+          paths.set(hue, `${paths.get(hue) || ""}M${c} ${r}h${n}v1h-${n}z`);
+        }
+      }
+      if (xs.length) this.stars[b] ||= back.parentNode.appendChild(h("svg", { class: "rkx-stars", "aria-hidden": "true" }, h("text"))).firstChild;
+      const stars = this.stars[b];
+      if (stars) {
+        set(stars, "x", xs.join(" "));
+        set(stars, "y", ys.join(" "));
+        say(stars, "\u2605".repeat(xs.length));
+      }
+      if (fresh(back, JSON.stringify([...paths]))) back.replaceChildren(...[...paths].map(([hue, d]) => h("path", { class: `rkx-g${hue}`, d })));
+    });
   }
 
   // The cell that stands for the one which had the focus before the cells were made anew.
@@ -965,22 +974,21 @@ class Panel {
     return index.flatMap((x, i) => (gone.includes(i) ? instead : [x + start[i]]));
   }
 
-  paint(k, now) {
-    const cell = this.cells[k];
-    const old = cell.rk || {};
-    cell.rk = now;
-    const { text, mark } = now;
+  paint(k, index, text, group, hue, mark, win = false, place = k) {
+    const cell = this.cells[k], { rk } = cell;
     const { most } = this.owner;
-    now.drawn = text.length > most ? `${text.slice(0, most - 1)}\u2026` : text;
-    if (old.drawn !== now.drawn) {
-      cell.firstChild.data = now.drawn;
+    if (rk.text !== text || rk.most !== most) {
+      const drawn = text.length > most ? `${text.slice(0, most - 1)}\u2026` : text;
+      if (cell.firstChild.data !== drawn) cell.firstChild.data = drawn;
       set(cell, "data-odd", { NaN: "nan", inf: "inf", "-inf": "inf", "-0.0": "zero" }[text]);
     }
-    if (old.mark !== mark) set(cell, "data-mark", mark || null);
-    if (old.hue !== now.hue || old.win !== now.win) cell.className = `rkx-cell rkx-g${now.hue}${now.win ? " rkx-win" : ""}`;
-    if (this.relabel || old.text !== text) {
-      cell.setAttribute("aria-label", `index (${this.where(now).join(", ")}) value ${text || "not yet"}`);
+    if (rk.mark !== mark) set(cell, "data-mark", mark || null);
+    if (this.relabel || rk.text !== text || rk.index !== index) {
+      cell.setAttribute("aria-label", `index (${this.where({ index }).join(", ")}) value ${text || "not yet"}`);
     }
+    const won = rk.win;
+    Object.assign(rk, { k: place, index, text, most, group, hue, mark, win });
+    if (won !== win) dress(cell);
   }
 
   key(e, cell) {
