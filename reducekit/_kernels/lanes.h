@@ -1,491 +1,8 @@
-/* Sums whose lanes stay in registers.
-
-   The kernels are written in Cython, as loops over small arrays of lanes that compilers
-   turn into vectors. The loops here are those where that is not enough: sums of floats
-   that keep two or three things for each lane at once. They are written with vectors of 64
-   bytes, which a compiler splits where registers are shorter, so the order of every addition,
-   and with it every bit, is the same at each CPU level. A compiler without such vectors
-   takes the structs below: the same code, lane by lane. */
+/* Sums whose lanes stay in registers: the loops over the vectors of vectors.h. */
 #ifndef RK_LANES_H
 #define RK_LANES_H
 
-#include "bits.h"
-
-#if defined(__AVX2__) && !defined(__AVX512F__) && (defined(__GNUC__) || defined(__clang__))
-
-/* Two registers of 32 bytes, one beside the other: GCC keeps a vector of 64 bytes in memory where
-   registers are shorter (float64 in cache: 12 GB/s instead of 51). */
-#define V_CODE static inline __attribute__((always_inline, unused))
-#define V_ONCE static __attribute__((noinline, unused))
-
-typedef double n_doubles __attribute__((vector_size(32)));
-typedef float n_floats __attribute__((vector_size(32)));
-typedef uint64_t n_longs __attribute__((vector_size(32)));
-typedef uint32_t n_words __attribute__((vector_size(32)));
-typedef uint16_t n_shorts __attribute__((vector_size(32)));
-typedef struct { n_doubles p, q; } v_doubles;
-typedef struct { n_floats p, q; } v_floats;
-typedef struct { n_words p, q; } v_words;
-typedef struct { n_shorts p, q; } v_shorts;
-
-/* `value` of the parts a of x, and b of y. */
-#define V_LIFT_1(to, to_part, name, from, part, value) \
-    V_CODE to name(from x) { \
-        to r; \
-        part a = x.p; \
-        r.p = (to_part)(value); \
-        a = x.q; \
-        r.q = (to_part)(value); \
-        return r; \
-    }
-#define V_LIFT_2(to, to_part, name, from, part, other, other_part, value) \
-    V_CODE to name(from x, other y) { \
-        to r; \
-        part a = x.p; \
-        other_part b = y.p; \
-        r.p = (to_part)(value); \
-        a = x.q; \
-        b = y.q; \
-        r.q = (to_part)(value); \
-        return r; \
-    }
-#define V_DOUBLES_1(name, value) V_LIFT_1(v_doubles, n_doubles, name, v_doubles, n_doubles, value)
-#define V_DOUBLES_2(name, value) \
-    V_LIFT_2(v_doubles, n_doubles, name, v_doubles, n_doubles, v_doubles, n_doubles, value)
-#define V_FLOATS_1(name, value) V_LIFT_1(v_floats, n_floats, name, v_floats, n_floats, value)
-#define V_FLOATS_2(name, value) \
-    V_LIFT_2(v_floats, n_floats, name, v_floats, n_floats, v_floats, n_floats, value)
-#define V_SHORTS_1(name, value) V_LIFT_1(v_shorts, n_shorts, name, v_shorts, n_shorts, value)
-#define V_SHORTS_2(name, value) \
-    V_LIFT_2(v_shorts, n_shorts, name, v_shorts, n_shorts, v_shorts, n_shorts, value)
-#define V_MEMORY(type, part, load, store, item) \
-    V_CODE type load(const item *x) { \
-        type r; \
-        memcpy(&r.p, x, 32); \
-        memcpy(&r.q, (const char *)x + 32, 32); \
-        return r; \
-    } \
-    V_CODE void store(item *to, type x) { \
-        memcpy(to, &x.p, 32); \
-        memcpy((char *)to + 32, &x.q, 32); \
-    }
-V_MEMORY(v_doubles, n_doubles, d_load, d_store, double)
-V_MEMORY(v_floats, n_floats, f_load, f_store, float)
-V_MEMORY(v_words, n_words, w_load, w_store, uint32_t)
-V_MEMORY(v_shorts, n_shorts, h_load, h_store, uint16_t)
-
-V_CODE v_doubles d_all(double x) { v_doubles r; r.p = r.q = (n_doubles)_mm256_set1_pd(x); return r; }
-V_CODE v_floats f_all(float x) { v_floats r; r.p = r.q = (n_floats)_mm256_set1_ps(x); return r; }
-V_CODE v_words w_all(uint32_t x) {
-    v_words r;
-    r.p = r.q = (n_words)_mm256_set1_epi32((int)x);
-    return r;
-}
-V_CODE v_shorts h_all(uint16_t x) {
-    v_shorts r;
-    r.p = r.q = (n_shorts)_mm256_set1_epi16((short)x);
-    return r;
-}
-V_DOUBLES_2(d_add, a + b)
-V_DOUBLES_2(d_or, (n_longs)a | (n_longs)b)
-V_DOUBLES_2(d_xor, (n_longs)a ^ (n_longs)b)
-V_DOUBLES_2(d_sub, a - b)
-V_FLOATS_2(f_add, a + b)
-V_FLOATS_1(f_abs, (n_words)a & 0x7fffffffu)
-V_DOUBLES_1(d_abs, (n_longs)a & 0x7fffffffffffffffull)
-V_DOUBLES_2(d_total, ((n_longs)a & (n_longs)(b == 0.0)) | ((n_longs)(a + b) & ~(n_longs)(b == 0.0)))
-V_LIFT_1(v_words, n_words, w_not, v_words, n_words, ~a)
-V_FLOATS_2(f_max, _mm256_max_ps((__m256)a, (__m256)b))
-V_DOUBLES_2(d_max, _mm256_max_pd((__m256d)a, (__m256d)b))
-V_LIFT_2(v_words, n_words, w_most, v_words, n_words, v_floats, n_floats,
-         _mm256_max_epu32((__m256i)a, (__m256i)((n_words)b & 0x7fffffffu)))
-V_LIFT_2(v_words, n_words, w_least, v_words, n_words, v_floats, n_floats,
-         _mm256_min_epu32((__m256i)a, (__m256i)(((n_words)b & 0x7fffffffu) - 1)))
-V_SHORTS_1(h_twice, a + a)
-V_SHORTS_1(h_less, a - 1)
-V_SHORTS_1(h_more, a + 1)
-V_SHORTS_2(h_sub, a - b)
-V_SHORTS_2(h_max, _mm256_max_epu16((__m256i)a, (__m256i)b))
-V_SHORTS_2(h_min, _mm256_min_epu16((__m256i)a, (__m256i)b))
-V_CODE v_shorts h_down(v_shorts x, int bits) {
-    v_shorts r;
-    r.p = x.p >> bits;
-    r.q = x.q >> bits;
-    return r;
-}
-V_CODE int h_over(v_shorts x, uint16_t limit) {
-    __m256i most = _mm256_set1_epi16((short)limit);
-    __m256i over = _mm256_or_si256(_mm256_subs_epu16((__m256i)x.p, most),
-                                   _mm256_subs_epu16((__m256i)x.q, most));
-    return !_mm256_testz_si256(over, over);
-}
-V_CODE v_doubles d_plus(v_doubles x, v_doubles one, v_doubles y) {
-    v_doubles r;
-    r.p = (n_doubles)_mm256_fmadd_pd((__m256d)y.p, (__m256d)one.p, (__m256d)x.p);
-    r.q = (n_doubles)_mm256_fmadd_pd((__m256d)y.q, (__m256d)one.q, (__m256d)x.q);
-    return r;
-}
-V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) {
-    v_doubles r;
-    r.p = (n_doubles)_mm256_fnmadd_pd((__m256d)y.p, (__m256d)one.p, (__m256d)x.p);
-    r.q = (n_doubles)_mm256_fnmadd_pd((__m256d)y.q, (__m256d)one.q, (__m256d)x.q);
-    return r;
-}
-V_CODE n_longs d_part(n_doubles x, n_longs in, n_longs other) { return ((n_longs)x & in) | (~in & other); }
-V_CODE v_doubles d_from(v_doubles x, int first) {
-    n_longs at = {0, 1, 2, 3}, other = at * 0 + 0x8000000000000000ull;
-    x.p = (n_doubles)d_part(x.p, (n_longs)(at >= (uint64_t)first), other);
-    x.q = (n_doubles)d_part(x.q, (n_longs)(at + 4 >= (uint64_t)first), other);
-    return x;
-}
-V_CODE v_floats f_from(v_floats x, int first) {
-    n_words at = {0, 1, 2, 3, 4, 5, 6, 7}, in = (n_words)(at >= (uint32_t)first);
-    x.p = (n_floats)(((n_words)x.p & in) | (~in & 0x80000000u));
-    in = (n_words)(at + 8 >= (uint32_t)first);
-    x.q = (n_floats)(((n_words)x.q & in) | (~in & 0x80000000u));
-    return x;
-}
-V_CODE v_shorts h_from(v_shorts x, int first) {
-    n_shorts at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    n_shorts in = (n_shorts)(at >= (uint16_t)first);
-    x.p = (x.p & in) | (~in & 0x8000);
-    in = (n_shorts)(at + 16 >= (uint16_t)first);
-    x.q = (x.q & in) | (~in & 0x8000);
-    return x;
-}
-V_CODE v_doubles d_every(v_doubles x, int period, double other) {
-    n_longs at = {0, 1, 2, 3}, bits = (n_longs)d_all(other).p;
-    x.p = (n_doubles)d_part(x.p, (n_longs)((at & (uint64_t)(period - 1)) == 0), bits);
-    x.q = (n_doubles)d_part(x.q, (n_longs)(((at + 4) & (uint64_t)(period - 1)) == 0), bits);
-    return x;
-}
-V_CODE v_floats f_every(v_floats x, int period) {
-    n_words at = {0, 1, 2, 3, 4, 5, 6, 7}, in = (n_words)((at & (uint32_t)(period - 1)) == 0);
-    x.p = (n_floats)((n_words)x.p & in);
-    x.q = (n_floats)((n_words)x.q & in);          /* a period divides 8 */
-    return x;
-}
-V_LIFT_1(v_floats, n_floats, f_even_brains, v_shorts, n_shorts, (n_words)a << 16)
-V_LIFT_1(v_floats, n_floats, f_odd_brains, v_shorts, n_shorts, (n_words)a & 0xffff0000u)
-V_CODE v_floats f_brains(const uint16_t *p) {
-    v_floats r;
-    r.p = (n_floats)_mm256_slli_epi32(
-        _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16);
-    r.q = (n_floats)_mm256_slli_epi32(
-        _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(p + 8))), 16);
-    return r;
-}
-V_CODE v_doubles d_floats(const float *p) {
-    v_doubles r;
-    r.p = (n_doubles)_mm256_cvtps_pd(_mm_loadu_ps(p));
-    r.q = (n_doubles)_mm256_cvtps_pd(_mm_loadu_ps(p + 4));
-    return r;
-}
-V_CODE v_doubles d_of(n_floats x) {
-    v_doubles r;
-    r.p = (n_doubles)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)x));
-    r.q = (n_doubles)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)x, 1));
-    return r;
-}
-V_CODE v_doubles d_low(v_floats v) { return d_of(v.p); }
-V_CODE v_doubles d_high(v_floats v) { return d_of(v.q); }
-V_CODE n_floats f_of(v_doubles x) {
-    return (n_floats)_mm256_set_m128(_mm256_cvtpd_ps((__m256d)x.q), _mm256_cvtpd_ps((__m256d)x.p));
-}
-V_CODE v_floats f_doubles(v_doubles low, v_doubles high) {
-    v_floats r;
-    r.p = f_of(low);
-    r.q = f_of(high);
-    return r;
-}
-V_CODE v_floats f_halves(const uint16_t *p) {
-    v_floats r;
-    r.p = (n_floats)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
-    r.q = (n_floats)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(p + 8)));
-    return r;
-}
-
-#elif (defined(__GNUC__) || defined(__clang__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-
-#define V_CODE static inline __attribute__((always_inline, unused))
-/* Called from several places, and too long to be there each time. */
-#define V_ONCE static __attribute__((noinline, unused))
-
-typedef double v_doubles __attribute__((vector_size(64)));
-typedef float v_floats __attribute__((vector_size(64)));
-typedef uint32_t v_words __attribute__((vector_size(64)));
-typedef uint16_t v_shorts __attribute__((vector_size(64)));
-typedef float v_half_floats __attribute__((vector_size(32)));
-
-/* A loaded vector stays in its register: left alone, GCC reads it from memory for each use, and
-   where memory is slow or the vector crosses lines that costs a third of the speed. */
-#ifdef __AVX512F__
-#define V_KEEP(v) __asm__("" : "+v"(v))
-#else
-#define V_KEEP(v) ((void)0)
-#endif
-V_CODE v_doubles d_load(const double *p) { v_doubles v; memcpy(&v, p, 64); V_KEEP(v); return v; }
-V_CODE v_floats f_load(const float *p) { v_floats v; memcpy(&v, p, 64); V_KEEP(v); return v; }
-V_CODE v_shorts h_load(const uint16_t *p) { v_shorts v; memcpy(&v, p, 64); V_KEEP(v); return v; }
-V_CODE void d_store(double *p, v_doubles v) { memcpy(p, &v, 64); }
-V_CODE void f_store(float *p, v_floats v) { memcpy(p, &v, 64); }
-V_CODE v_doubles d_all(double x) { return (v_doubles){x, x, x, x, x, x, x, x}; }
-V_CODE v_floats f_all(float x) {
-    return (v_floats){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
-}
-V_CODE v_doubles d_add(v_doubles x, v_doubles y) { return x + y; }
-typedef uint64_t v_longs __attribute__((vector_size(64)));
-V_CODE v_doubles d_or(v_doubles x, v_doubles y) { return (v_doubles)((v_longs)x | (v_longs)y); }
-V_CODE v_doubles d_xor(v_doubles x, v_doubles y) { return (v_doubles)((v_longs)x ^ (v_longs)y); }
-V_CODE v_doubles d_sub(v_doubles x, v_doubles y) { return x - y; }
-V_CODE v_floats f_add(v_floats x, v_floats y) { return x + y; }
-V_CODE v_floats f_abs(v_floats x) { return (v_floats)((v_words)x & 0x7fffffffu); }
-V_CODE v_doubles d_abs(v_doubles x) {
-    return (v_doubles)((v_longs)x & 0x7fffffffffffffffull);
-}
-/* A pair as one number: s where nothing was lost, for -0.0 + 0.0 is 0.0. */
-V_CODE v_doubles d_total(v_doubles s, v_doubles r) {
-    v_longs whole = (v_longs)(r == d_all(0));
-    return (v_doubles)(((v_longs)s & whole) | ((v_longs)(s + r) & ~whole));
-}
-V_CODE v_words w_not(v_words x) { return ~x; }
-V_CODE v_words w_all(uint32_t x) {
-    return (v_words){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
-}
-V_CODE v_words w_load(const uint32_t *p) { v_words v; memcpy(&v, p, 64); return v; }
-V_CODE void w_store(uint32_t *p, v_words v) { memcpy(p, &v, 64); }
-/* Elements before `first` become -0.0, the neutral element of a sum. */
-V_CODE v_doubles d_from(v_doubles x, int first) {
-    v_longs at = {0, 1, 2, 3, 4, 5, 6, 7}, in = (v_longs)(at >= (uint64_t)first);
-    return (v_doubles)(((v_longs)x & in) | (~in & 0x8000000000000000ull));
-}
-V_CODE v_floats f_from(v_floats x, int first) {
-    v_words at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    v_words in = (v_words)(at >= (uint32_t)first);
-    return (v_floats)(((v_words)x & in) | (~in & 0x80000000u));
-}
-V_CODE v_shorts h_from(v_shorts x, int first) {
-    v_shorts at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
-                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
-    v_shorts in = (v_shorts)(at >= (uint16_t)first);
-    return (x & in) | (~in & 0x8000);
-}
-/* Elements at multiples of a period (1, 2, 4 or 8); the others become `other`. */
-V_CODE v_doubles d_every(v_doubles x, int period, double other) {
-    v_longs at = {0, 1, 2, 3, 4, 5, 6, 7}, in = (v_longs)((at & (uint64_t)(period - 1)) == 0);
-    return (v_doubles)(((v_longs)x & in) | (~in & (v_longs)d_all(other)));
-}
-V_CODE v_floats f_every(v_floats x, int period) {       /* the others become zero */
-    v_words at = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    return (v_floats)((v_words)x & (v_words)((at & (uint32_t)(period - 1)) == 0));
-}
-/* What 32 float16 may span: their magnitudes, doubled, and the smallest but zero, less one. */
-V_CODE v_shorts h_all(uint16_t x) { return (v_shorts){0} + x; }
-V_CODE v_shorts h_twice(v_shorts v) { return v + v; }
-V_CODE v_shorts h_less(v_shorts v) { return v - 1; }
-V_CODE v_shorts h_more(v_shorts v) { return v + 1; }
-V_CODE v_shorts h_sub(v_shorts x, v_shorts y) { return x - y; }
-V_CODE v_shorts h_down(v_shorts x, int bits) { return x >> bits; }
-/* Elements 0, 2, 4 ... and 1, 3, 5 ... of 32 bfloat16: a float32 is its bfloat16 and zeros. */
-V_CODE v_floats f_even_brains(v_shorts v) { return (v_floats)((v_words)v << 16); }
-V_CODE v_floats f_odd_brains(v_shorts v) { return (v_floats)((v_words)v & 0xffff0000u); }
-
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-/* The larger magnitude, as bits: infinity and NaN are the largest. */
-V_CODE v_words w_most(v_words most, v_floats x) {
-    return (v_words)_mm512_max_epu32((__m512i)most, (__m512i)((v_words)x & 0x7fffffffu));
-}
-/* The smaller magnitude less one, as bits: zeros become the largest. */
-V_CODE v_words w_least(v_words least, v_floats x) {
-    return (v_words)_mm512_min_epu32((__m512i)least, (__m512i)(((v_words)x & 0x7fffffffu) - 1));
-}
-V_CODE v_floats f_doubles(v_doubles low, v_doubles high) {
-    return (v_floats)_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps((__m512d)low)),
-                                        _mm512_cvtpd_ps((__m512d)high), 1);
-}
-V_CODE v_floats f_brains(const uint16_t *p) {
-    return (v_floats)_mm512_slli_epi32(
-        _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16);
-}
-V_CODE v_doubles d_floats(const float *p) {
-    return (v_doubles)_mm512_cvtps_pd(_mm256_loadu_ps(p));
-}
-V_CODE v_doubles d_low(v_floats v) {
-    return (v_doubles)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)v));
-}
-V_CODE v_doubles d_high(v_floats v) {
-    return (v_doubles)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)v, 1));
-}
-V_CODE v_floats f_max(v_floats x, v_floats y) {
-    return (v_floats)_mm512_max_ps((__m512)x, (__m512)y);
-}
-V_CODE v_doubles d_max(v_doubles x, v_doubles y) {
-    return (v_doubles)_mm512_max_pd((__m512d)x, (__m512d)y);
-}
-V_CODE v_floats f_halves(const uint16_t *p) {
-    return (v_floats)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
-}
-V_CODE v_shorts h_max(v_shorts x, v_shorts y) {
-    return (v_shorts)_mm512_max_epu16((__m512i)x, (__m512i)y);
-}
-V_CODE v_shorts h_min(v_shorts x, v_shorts y) {
-    return (v_shorts)_mm512_min_epu16((__m512i)x, (__m512i)y);
-}
-V_CODE int h_over(v_shorts x, uint16_t limit) {
-    return _mm512_cmpgt_epu16_mask((__m512i)x, _mm512_set1_epi16((short)limit)) != 0;
-}
-V_CODE v_doubles d_plus(v_doubles x, v_doubles one, v_doubles y) {
-    return (v_doubles)_mm512_fmadd_pd((__m512d)y, (__m512d)one, (__m512d)x);
-}
-V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) {
-    return (v_doubles)_mm512_fnmadd_pd((__m512d)y, (__m512d)one, (__m512d)x);
-}
-#else
-V_CODE v_words w_most(v_words most, v_floats x) {
-    v_words m = (v_words)x & 0x7fffffffu, more = (v_words)(m > most);
-    return (m & more) | (most & ~more);
-}
-V_CODE v_words w_least(v_words least, v_floats x) {
-    v_words m = ((v_words)x & 0x7fffffffu) - 1, less = (v_words)(m < least);
-    return (m & less) | (least & ~less);
-}
-V_CODE v_floats f_doubles(v_doubles low, v_doubles high) {
-    union { v_floats all; v_half_floats half[2]; } u;
-    u.half[0] = __builtin_convertvector(low, v_half_floats);
-    u.half[1] = __builtin_convertvector(high, v_half_floats);
-    return u.all;
-}
-V_CODE v_floats f_brains(const uint16_t *p) {
-    typedef uint16_t v_half_shorts __attribute__((vector_size(32)));
-    v_half_shorts v;
-    memcpy(&v, p, 32);
-    return (v_floats)(__builtin_convertvector(v, v_words) << 16);
-}
-V_CODE v_doubles d_floats(const float *p) {
-    v_half_floats v;
-    memcpy(&v, p, 32);
-    return __builtin_convertvector(v, v_doubles);
-}
-V_CODE v_doubles d_low(v_floats v) {
-    union { v_floats all; v_half_floats half[2]; } u = {v};
-    return __builtin_convertvector(u.half[0], v_doubles);
-}
-V_CODE v_doubles d_high(v_floats v) {
-    union { v_floats all; v_half_floats half[2]; } u = {v};
-    return __builtin_convertvector(u.half[1], v_doubles);
-}
-/* y where either is NaN, as the instruction does it. */
-V_CODE v_floats f_max(v_floats x, v_floats y) {
-    v_words more = (v_words)(x > y);
-    return (v_floats)(((v_words)x & more) | ((v_words)y & ~more));
-}
-V_CODE v_doubles d_max(v_doubles x, v_doubles y) {
-    v_longs more = (v_longs)(x > y);
-    return (v_doubles)(((v_longs)x & more) | ((v_longs)y & ~more));
-}
-V_CODE v_floats f_halves(const uint16_t *p) {
-    float to[16];
-    rk_halves_to_floats(p, to, 16);
-    return f_load(to);
-}
-V_CODE v_shorts h_max(v_shorts x, v_shorts y) {
-    v_shorts more = (v_shorts)(x > y);
-    return (x & more) | (y & ~more);
-}
-V_CODE v_shorts h_min(v_shorts x, v_shorts y) {
-    v_shorts less = (v_shorts)(x < y);
-    return (x & less) | (y & ~less);
-}
-V_CODE int h_over(v_shorts x, uint16_t limit) {
-    v_longs over = (v_longs)(x > limit);
-    return (over[0] | over[1] | over[2] | over[3] | over[4] | over[5] | over[6] | over[7]) != 0;
-}
-V_CODE v_doubles d_plus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return x + y; }
-V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return x - y; }
-#endif
-
-#else   /* a compiler without vectors of its own */
-
-#define V_CODE static inline
-#define V_ONCE static
-#define V_EACH(type, count, expression) \
-    { type r; int k; for (k = 0; k < count; k++) r.at[k] = (expression); return r; }
-
-typedef struct { double at[8]; } v_doubles;
-typedef struct { float at[16]; } v_floats;
-typedef struct { uint16_t at[32]; } v_shorts;
-
-V_CODE v_doubles d_load(const double *p) { v_doubles v; memcpy(&v, p, 64); return v; }
-V_CODE v_floats f_load(const float *p) { v_floats v; memcpy(&v, p, 64); return v; }
-V_CODE v_shorts h_load(const uint16_t *p) { v_shorts v; memcpy(&v, p, 64); return v; }
-V_CODE void d_store(double *p, v_doubles v) { memcpy(p, &v, 64); }
-V_CODE void f_store(float *p, v_floats v) { memcpy(p, &v, 64); }
-V_CODE v_doubles d_floats(const float *p) V_EACH(v_doubles, 8, (double)p[k])
-V_CODE v_doubles d_all(double x) V_EACH(v_doubles, 8, x)
-V_CODE v_floats f_all(float x) V_EACH(v_floats, 16, x)
-V_CODE v_doubles d_add(v_doubles x, v_doubles y) V_EACH(v_doubles, 8, x.at[k] + y.at[k])
-V_CODE v_doubles d_or(v_doubles x, v_doubles y)
-    V_EACH(v_doubles, 8, rk_double(rk_bits64(x.at[k]) | rk_bits64(y.at[k])))
-V_CODE v_doubles d_xor(v_doubles x, v_doubles y)
-    V_EACH(v_doubles, 8, rk_double(rk_bits64(x.at[k]) ^ rk_bits64(y.at[k])))
-V_CODE v_doubles d_sub(v_doubles x, v_doubles y) V_EACH(v_doubles, 8, x.at[k] - y.at[k])
-V_CODE v_floats f_add(v_floats x, v_floats y) V_EACH(v_floats, 16, x.at[k] + y.at[k])
-V_CODE v_floats f_abs(v_floats x)
-    V_EACH(v_floats, 16, rk_float(rk_bits32(x.at[k]) & 0x7fffffffu))
-V_CODE v_doubles d_abs(v_doubles x)
-    V_EACH(v_doubles, 8, rk_double(rk_bits64(x.at[k]) & 0x7fffffffffffffffull))
-typedef struct { uint32_t at[16]; } v_words;
-V_CODE v_doubles d_total(v_doubles s, v_doubles rest)
-    V_EACH(v_doubles, 8, rest.at[k] == 0 ? s.at[k] : s.at[k] + rest.at[k])
-V_CODE v_words w_least(v_words least, v_floats x)
-    V_EACH(v_words, 16, (rk_bits32(x.at[k]) & 0x7fffffffu) - 1 < least.at[k]
-                            ? (rk_bits32(x.at[k]) & 0x7fffffffu) - 1 : least.at[k])
-V_CODE v_words w_most(v_words most, v_floats x)
-    V_EACH(v_words, 16, (rk_bits32(x.at[k]) & 0x7fffffffu) > most.at[k]
-                            ? (rk_bits32(x.at[k]) & 0x7fffffffu) : most.at[k])
-V_CODE v_words w_not(v_words x) V_EACH(v_words, 16, ~x.at[k])
-V_CODE v_floats f_doubles(v_doubles low, v_doubles high)
-    V_EACH(v_floats, 16, (float)(k < 8 ? low.at[k & 7] : high.at[k & 7]))
-V_CODE v_words w_all(uint32_t x) V_EACH(v_words, 16, x)
-V_CODE v_words w_load(const uint32_t *p) { v_words v; memcpy(&v, p, 64); return v; }
-V_CODE void w_store(uint32_t *p, v_words v) { memcpy(p, &v, 64); }
-V_CODE v_floats f_brains(const uint16_t *p) V_EACH(v_floats, 16, rk_brain_to_float(p[k]))
-V_CODE v_doubles d_from(v_doubles x, int first) V_EACH(v_doubles, 8, k < first ? -0.0 : x.at[k])
-V_CODE v_floats f_from(v_floats x, int first) V_EACH(v_floats, 16, k < first ? -0.0f : x.at[k])
-V_CODE v_shorts h_from(v_shorts x, int first) V_EACH(v_shorts, 32, k < first ? 0x8000 : x.at[k])
-V_CODE v_doubles d_every(v_doubles x, int period, double other)
-    V_EACH(v_doubles, 8, k % period ? other : x.at[k])
-V_CODE v_floats f_every(v_floats x, int period) V_EACH(v_floats, 16, k % period ? 0 : x.at[k])
-V_CODE v_floats f_even_brains(v_shorts v) V_EACH(v_floats, 16, rk_brain_to_float(v.at[2 * k]))
-V_CODE v_floats f_odd_brains(v_shorts v)
-    V_EACH(v_floats, 16, rk_brain_to_float(v.at[2 * k + 1]))
-V_CODE v_doubles d_low(v_floats v) V_EACH(v_doubles, 8, (double)v.at[k])
-V_CODE v_doubles d_high(v_floats v) V_EACH(v_doubles, 8, (double)v.at[k + 8])
-V_CODE v_floats f_max(v_floats x, v_floats y)
-    V_EACH(v_floats, 16, x.at[k] > y.at[k] ? x.at[k] : y.at[k])
-V_CODE v_doubles d_max(v_doubles x, v_doubles y)
-    V_EACH(v_doubles, 8, x.at[k] > y.at[k] ? x.at[k] : y.at[k])
-V_CODE v_floats f_halves(const uint16_t *p) V_EACH(v_floats, 16, rk_half_to_float(p[k]))
-V_CODE v_shorts h_all(uint16_t x) V_EACH(v_shorts, 32, x)
-V_CODE v_shorts h_twice(v_shorts v) V_EACH(v_shorts, 32, (uint16_t)(2 * v.at[k]))
-V_CODE v_shorts h_less(v_shorts v) V_EACH(v_shorts, 32, (uint16_t)(v.at[k] - 1))
-V_CODE v_shorts h_max(v_shorts x, v_shorts y)
-    V_EACH(v_shorts, 32, x.at[k] > y.at[k] ? x.at[k] : y.at[k])
-V_CODE v_shorts h_min(v_shorts x, v_shorts y)
-    V_EACH(v_shorts, 32, x.at[k] < y.at[k] ? x.at[k] : y.at[k])
-V_CODE v_shorts h_sub(v_shorts x, v_shorts y)
-    V_EACH(v_shorts, 32, (uint16_t)(x.at[k] - y.at[k]))
-V_CODE v_shorts h_down(v_shorts x, int bits) V_EACH(v_shorts, 32, (uint16_t)(x.at[k] >> bits))
-V_CODE v_shorts h_more(v_shorts v) V_EACH(v_shorts, 32, (uint16_t)(v.at[k] + 1))
-V_CODE int h_over(v_shorts x, uint16_t limit) {
-    int k, over = 0;
-    for (k = 0; k < 32; k++) over |= x.at[k] > limit;
-    return over;
-}
-V_CODE v_doubles d_plus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return d_add(x, y); }
-V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) { (void)one; return d_sub(x, y); }
-
-#endif
+#include "vectors.h"
 
 /* Lanes become one: halves onto each other, so that every level adds in the same order. */
 #if defined(__has_builtin)
@@ -497,7 +14,8 @@ V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) { (void)one; r
 V_CODE double d_sum(v_doubles v) {
     typedef double v_four __attribute__((vector_size(32)));
     typedef double v_two __attribute__((vector_size(16)));
-    v_four x = __builtin_shufflevector(v, v, 0, 1, 2, 3) + __builtin_shufflevector(v, v, 4, 5, 6, 7);
+    v_four x = __builtin_shufflevector(v, v, 0, 1, 2, 3)
+        + __builtin_shufflevector(v, v, 4, 5, 6, 7);
     v_two y = __builtin_shufflevector(x, x, 0, 1) + __builtin_shufflevector(x, x, 2, 3);
     return y[0] + y[1];
 }
@@ -532,7 +50,8 @@ V_CODE uint64_t d_any(v_doubles v) {      /* every bit that is set in some eleme
 }
 
 /* The kernels below take `count` runs of `size` elements, at most RK_GROUP runs, each `stride`
-   bytes behind the one before; memory is asked for `ahead` bytes before it is read. Each leaves the sums of a few lanes, and the lanes of all runs
+   bytes behind the one before; memory is asked for `ahead` bytes before it is read. Each leaves
+   the sums of a few lanes, and the lanes of all runs
    are then folded together, neighbour onto neighbour: one by one, folding took longer than
    adding up 256 elements.
 
@@ -778,8 +297,8 @@ V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
    normal numbers, in float16, one block in five is not exact for eight rows, and one half of such
    a block in five not for four: these go to double one by one.
 
-   `brain` is a constant, 0 for float16 and 1 for bfloat16, whose exponents also have to stay clear of
-   an overflow. Double holds sums of float16 exactly, but not those of bfloat16: of these the
+   `brain` is a constant, 0 for float16 and 1 for bfloat16, whose exponents also have to stay clear
+   of an overflow. Double holds sums of float16 exactly, but not those of bfloat16: of these the
    magnitudes, doubled, are kept, the largest and, less one, the smallest but zero. */
 #define RK_LOW(p) (brain ? f_even_brains(h_load((const uint16_t *)(p))) \
                          : f_halves((const uint16_t *)(p)))
@@ -822,6 +341,10 @@ V_CODE int rk_wide(v_shorts most, v_shorts least, const int rows, const int brai
             high = f_add(high, RK_HIGH(x_)); \
         } \
     } while (0)
+#define RK_SPREAD(most, least) do { \
+        kept_most = h_max(kept_most, most); \
+        kept_least = h_min(kept_least, least); \
+    } while (0)
 /* Into the lanes a to d, and into the span that is kept. */
 #define RK_BLOCKS(first, count, stride, ahead) do { \
         const char *at_ = (first); \
@@ -834,7 +357,7 @@ V_CODE int rk_wide(v_shorts most, v_shorts least, const int rows, const int brai
             RK_FOUR(at_ + 4 * (stride), stride, ahead, lower, higher, more, less); \
             top = h_max(most, more); \
             bottom = h_min(least, less); \
-            if (brain) { kept_most = h_max(kept_most, top); kept_least = h_min(kept_least, bottom); } \
+            if (brain) RK_SPREAD(top, bottom); \
             if (!rk_wide(top, bottom, 8, brain)) { \
                 RK_TO_DOUBLE(f_add(low, lower), f_add(high, higher)); \
                 continue; \
@@ -846,7 +369,7 @@ V_CODE int rk_wide(v_shorts most, v_shorts least, const int rows, const int brai
         } \
         if (left_ >= 4) { \
             RK_FOUR(at_, stride, ahead, low, high, most, least); \
-            if (brain) { kept_most = h_max(kept_most, most); kept_least = h_min(kept_least, least); } \
+            if (brain) RK_SPREAD(most, least); \
             if (!rk_wide(most, least, 4, brain)) RK_TO_DOUBLE(low, high); \
             else RK_EACH(at_, 4, stride); \
             left_ -= 4; \
@@ -899,33 +422,88 @@ V_CODE void rk_short_float_runs(const char *data, ptrdiff_t count, ptrdiff_t str
     }
 }
 
+/* Pairs a + b, with an error of at most `factor` times `peaks`, to float32; true if all results are
+   finite and certain: if both ends of what the sum may be round to the same. */
+V_CODE int rk_certain_floats(const double *a, const double *b, const float *peaks,
+                             ptrdiff_t count, double factor, float *out) {
+    v_doubles f = d_all(factor), u = d_all(ldexp(4.0, -53)), odd = d_all(0), x, y, s, t, e;
+    v_doubles low[2], high[2];
+    v_floats apart = f_all(0), to, other;
+    double c[16], d[16];
+    float p[16], last[16], bits[16];
+    ptrdiff_t i;
+    uint32_t any = 0;
+    int k;
+    for (i = 0; i < count; i += 16) {
+        const double *at = a + i, *rest = b + i;
+        const float *peak = peaks + i;
+        if (count - i < 16) {
+            RK_FILL(c, at, count - i, 0.0);
+            RK_FILL(d, rest, count - i, 0.0);
+            RK_FILL(p, peak, count - i, 0.0f);
+            at = c;
+            rest = d;
+            peak = p;
+        }
+        for (k = 0; k < 2; k++) {
+            x = d_load(at + 8 * k);
+            y = d_load(rest + 8 * k);
+            s = d_total(x, y);
+            t = d_sub(y, d_sub(s, x));
+            e = d_add(d_mul(f, d_floats(peak + 8 * k)), d_mul(u, d_abs(s)));
+            low[k] = d_total(s, d_sub(t, e));
+            high[k] = d_total(s, d_add(t, e));
+            odd = d_add(odd, d_sub(low[k], low[k]));       /* NaN where not finite */
+        }
+        to = f_doubles(low[0], low[1]);
+        other = f_doubles(high[0], high[1]);
+        apart = f_or(apart, f_xor(to, other));
+        if (count - i < 16) {
+            f_store(last, to);
+            memcpy(out + i, last, (size_t)(count - i) * 4);
+        } else {
+            f_store(out + i, to);
+        }
+    }
+    f_store(bits, apart);
+    for (k = 0; k < 16; k++) any |= rk_bits32(bits[k]);
+    return !any && d_sum(odd) == 0;
+}
+
 /* ---------------------------------------------------------------- rows
 
    `rows` rows of `width` columns, each row `stride` bytes behind the one before, column by
-   column, strip by strip. Some rows (8 to 32: what was fastest) are read together, so that the sums so far are loaded and
-   stored once for all of them. The processor's own prefetch loses track of so many rows, so each
+   column, strip by strip. Some rows (8 to 32: what was fastest) are read together, so that the
+   sums so far are loaded and stored once for all of them. The processor's own prefetch loses
+   track of so many rows, so each
    is asked for RK_ACROSS bytes ahead. Rows at multiples of a page share the same few lines
-   of the first cache: of these, eight at most.
+   of the first cache: of these, eight at most, and at quarters of a page sixteen.
 
    The last strip ends with the row, and shares columns with the one before. */
 #define RK_ACROSS 256
+/* Behind the end of the rows that are read together come the next ones. */
+#define RK_NEXT(column, item) \
+    (RK_ACROSS \
+     + ((column) * (item) + RK_ACROSS < width * (item) ? 0 : together * stride - width * (item)))
 #define RK_STRIP 32
-#define RK_TOGETHER(most) ((most) > 8 && stride % 4096 == 0 ? 8 : (most))
+#define RK_TOGETHER(most) \
+    ((most) > 8 && stride % 4096 == 0 ? 8 : (most) > 16 && stride % 1024 == 0 ? 16 : (most))
 
 /* float64: into pairs. With `peaks`, the largest magnitude of each column. In the last strip the
    first `old` columns are made neutral. `masked` and the like are constants where they are
    passed: of a variable, a compiler makes slower loops. */
 #define RK_ONLY(v, first) (masked ? d_from(v, (first) > 0 ? (int)(first) : 0) : (v))
 
-V_CODE void rk_double_strip_as(const char *data, ptrdiff_t stride, ptrdiff_t rows, double *sums,
-                            double *rests, double *peak, const int peaks, const int masked,
+V_CODE void rk_double_strip_as(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t ahead,
+                               double *sums, double *rests, double *peak, const int peaks,
+                               const int masked,
                             ptrdiff_t old) {
     v_doubles s = d_load(sums), t = d_load(sums + 8), r = d_load(rests), q = d_load(rests + 8);
     v_doubles p = d_all(0), o = p, one = d_all(rk_one), v, w;
     if (peaks) { p = d_load(peak); o = d_load(peak + 8); }
     for (; rows; rows--, data += stride) {
-        RK_PREFETCH(data + RK_ACROSS);
-        RK_PREFETCH(data + RK_ACROSS + 64);
+        RK_PREFETCH(data + ahead);
+        RK_PREFETCH(data + ahead + 64);
         v = RK_ONLY(d_load((const double *)data), old);
         w = RK_ONLY(d_load((const double *)data + 8), old - 8);
         RK_ENTER(s, r, v);
@@ -935,33 +513,35 @@ V_CODE void rk_double_strip_as(const char *data, ptrdiff_t stride, ptrdiff_t row
     d_store(sums, s); d_store(sums + 8, t); d_store(rests, r); d_store(rests + 8, q);
     if (peaks) { d_store(peak, p); d_store(peak + 8, o); }
 }
-V_ONCE void rk_double_strip(const char *data, ptrdiff_t stride, ptrdiff_t rows, double *sums,
+V_ONCE void rk_double_strip(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t ahead,
+                            double *sums,
                             double *rests, double *peak, ptrdiff_t old) {
-    if (old) rk_double_strip_as(data, stride, rows, sums, rests, peak, 0, 1, old);
-    else rk_double_strip_as(data, stride, rows, sums, rests, peak, 0, 0, 0);
+    if (old) rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 0, 1, old);
+    else rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 0, 0, 0);
 }
-V_ONCE void rk_double_peaks(const char *data, ptrdiff_t stride, ptrdiff_t rows, double *sums,
+V_ONCE void rk_double_peaks(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t ahead,
+                            double *sums,
                             double *rests, double *peak, ptrdiff_t old) {
-    if (old) rk_double_strip_as(data, stride, rows, sums, rests, peak, 1, 1, old);
-    else rk_double_strip_as(data, stride, rows, sums, rests, peak, 1, 0, 0);
+    if (old) rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 1, 1, old);
+    else rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 1, 0, 0);
 }
 V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
                            double *sums, double *rests, double *peak, const int peaks) {
     double copy[16 * 16], a[16], b[16], c[16];
     ptrdiff_t j, k, n;
     ptrdiff_t together = RK_TOGETHER(16);
-#define RK_WORK(p, stride, n, s, r, c, old) do { \
-        if (peaks) rk_double_peaks(p, stride, n, s, r, c, old); \
-        else rk_double_strip(p, stride, n, s, r, c, old); \
+#define RK_WORK(p, stride, n, ahead, s, r, c, old) do { \
+        if (peaks) rk_double_peaks(p, stride, n, ahead, s, r, c, old); \
+        else rk_double_strip(p, stride, n, ahead, s, r, c, old); \
     } while (0)
     for (; rows > 0; rows -= together, data += together * stride) {
         n = rows < together ? rows : together;
         for (j = 0; j + 16 <= width; j += 16)
-            RK_WORK(data + j * 8, stride, n, sums + j, rests + j, peak + j, 0);
+            RK_WORK(data + j * 8, stride, n, RK_NEXT(j, 8), sums + j, rests + j, peak + j, 0);
         if (j == width) continue;
         if (width > 16) {
             k = width - 16;
-            RK_WORK(data + k * 8, stride, n, sums + k, rests + k, peak + k, j - k);
+            RK_WORK(data + k * 8, stride, n, RK_NEXT(k, 8), sums + k, rests + k, peak + k, j - k);
             continue;
         }
         memset(copy, 0, sizeof copy);
@@ -970,7 +550,7 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
         memcpy(a, sums, (size_t)width * 8);
         memcpy(b, rests, (size_t)width * 8);
         if (peaks) memcpy(c, peak, (size_t)width * 8);
-        RK_WORK((const char *)copy, 128, n, a, b, c, 0);
+        RK_WORK((const char *)copy, 128, n, 0, a, b, c, 0);
         memcpy(sums, a, (size_t)width * 8);
         memcpy(rests, b, (size_t)width * 8);
         if (peaks) memcpy(peak, c, (size_t)width * 8);
@@ -980,25 +560,27 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
 
 /* The narrow types: at most 128 rows, whose sums, in double, are left in `sums`: room for
    `width` and a strip. The last strip has sums of its own, of which the new ones are kept.
-   RK_STRIPS calls work(rows, how many, their stride, first column, place of its sums). */
+   RK_STRIPS calls work(rows, how many, their stride, how far ahead, first column, place of
+   its sums). */
 #define RK_STRIPS(type, most, work) do { \
         type copy[(most) * RK_STRIP]; \
         ptrdiff_t j, k, n, together = RK_TOGETHER(most), whole = width / RK_STRIP * RK_STRIP; \
+        const ptrdiff_t item = sizeof(type); \
         for (j = 0; j < whole + RK_STRIP; j++) sums[j] = -0.0; \
         for (; rows > 0; rows -= together, data += together * stride) { \
             n = rows < together ? rows : together; \
             for (j = 0; j < whole; j += RK_STRIP) \
-                work(data + j * (ptrdiff_t)sizeof(type), n, stride, j, j); \
+                work(data + j * item, n, stride, RK_NEXT(j, item), j, j); \
             if (j == width) continue; \
             if (whole) { \
                 k = width - RK_STRIP; \
-                work(data + k * (ptrdiff_t)sizeof(type), n, stride, k, j); \
+                work(data + k * item, n, stride, RK_NEXT(k, item), k, j); \
                 continue; \
             } \
             memset(copy, 0, sizeof copy); \
             for (k = 0; k < n; k++) \
                 memcpy(copy + k * RK_STRIP, data + k * stride, (size_t)width * sizeof(type)); \
-            work((const char *)copy, n, RK_STRIP * (ptrdiff_t)sizeof(type), 0, 0); \
+            work((const char *)copy, n, RK_STRIP * item, 0, 0, 0); \
         } \
     } while (0)
 #define RK_KEEP_NEW(sums) do { \
@@ -1009,16 +591,16 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
     } while (0)
 
 /* float32, with the largest magnitude of each column and, with `leasts`, the smallest. */
-V_CODE void rk_float_strip_as(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
-                              float *peak, uint32_t *least, const int leasts) {
+V_CODE void rk_float_strip_as(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
+                              double *sums, float *peak, uint32_t *least, const int leasts) {
     v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
     v_floats p = f_load(peak), q = f_load(peak + 16), v, w;
     v_words l = w_all(0), m = l;
     if (leasts) { l = w_load(least); m = w_load(least + 16); }
     for (; rows; rows--, data += stride) {
         const float *x = (const float *)data;
-        RK_PREFETCH(data + RK_ACROSS);
-        RK_PREFETCH(data + RK_ACROSS + 64);
+        RK_PREFETCH(data + ahead);
+        RK_PREFETCH(data + ahead + 64);
         v = f_load(x);
         w = f_load(x + 16);
         a = d_add(a, d_floats(x)); b = d_add(b, d_floats(x + 8));
@@ -1030,13 +612,15 @@ V_CODE void rk_float_strip_as(const char *data, ptrdiff_t rows, ptrdiff_t stride
     f_store(peak, p); f_store(peak + 16, q);
     if (leasts) { w_store(least, l); w_store(least + 16, m); }
 }
-V_ONCE void rk_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
+V_ONCE void rk_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
+                            double *sums,
                            float *peak) {
-    rk_float_strip_as(data, rows, stride, sums, peak, NULL, 0);
+    rk_float_strip_as(data, rows, stride, ahead, sums, peak, NULL, 0);
 }
-V_ONCE void rk_float_leasts(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
+V_ONCE void rk_float_leasts(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
+                            double *sums,
                             float *peak, uint32_t *least) {
-    rk_float_strip_as(data, rows, stride, sums, peak, least, 1);
+    rk_float_strip_as(data, rows, stride, ahead, sums, peak, least, 1);
 }
 V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
                           double *sums, float *peaks, uint32_t *leasts_, const int leasts) {
@@ -1049,9 +633,10 @@ V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
         memcpy(p, peaks, (size_t)width * 4);
         if (leasts) memcpy(l, leasts_, (size_t)width * 4);
     }
-#define RK_WORK(p, n, stride, column, at) do { \
-        if (leasts) rk_float_leasts(p, n, stride, sums + (at), peak + (column), least + (column)); \
-        else rk_float_strip(p, n, stride, sums + (at), peak + (column)); \
+#define RK_WORK(p, n, stride, ahead, column, at) do { \
+        if (leasts) \
+            rk_float_leasts(p, n, stride, ahead, sums + (at), peak + (column), least + (column)); \
+        else rk_float_strip(p, n, stride, ahead, sums + (at), peak + (column)); \
     } while (0)
     RK_STRIPS(float, 32, RK_WORK);
 #undef RK_WORK
@@ -1063,28 +648,31 @@ V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
 }
 
 /* 16 bits, and the span of each column; `most` and `least` have room for a strip at least. */
-V_CODE void rk_short_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
-                                 uint16_t *mosts, uint16_t *leasts, const int brain) {
+V_CODE void rk_short_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride,
+                                 ptrdiff_t ahead, double *sums, uint16_t *mosts, uint16_t *leasts, const int brain) {
     v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
     v_shorts kept_most = h_all(0), kept_least = kept_most;
     if (brain) { kept_most = h_load(mosts); kept_least = h_load(leasts); }
-    RK_BLOCKS(data, rows, stride, RK_ACROSS);
+    RK_BLOCKS(data, rows, stride, ahead);
     d_store(sums, a); d_store(sums + 8, b); d_store(sums + 16, c); d_store(sums + 24, d);
     if (brain) { memcpy(mosts, &kept_most, 64); memcpy(leasts, &kept_least, 64); }
 }
-V_ONCE void rk_half_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums) {
-    rk_short_float_strip(data, rows, stride, sums, NULL, NULL, 0);
+V_ONCE void rk_half_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
+                          double *sums) {
+    rk_short_float_strip(data, rows, stride, ahead, sums, NULL, NULL, 0);
 }
-V_ONCE void rk_brain_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, double *sums,
+V_ONCE void rk_brain_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
+                          double *sums,
                            uint16_t *mosts, uint16_t *leasts) {
-    rk_short_float_strip(data, rows, stride, sums, mosts, leasts, 1);
+    rk_short_float_strip(data, rows, stride, ahead, sums, mosts, leasts, 1);
 }
 V_CODE void rk_short_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows,
                                 ptrdiff_t stride, double *sums, uint16_t *mosts, uint16_t *leasts,
                                 const int brain) {
-#define RK_WORK(p, n, stride, column, at) do { \
-        if (brain) rk_brain_strip(p, n, stride, sums + (at), mosts + (column), leasts + (column)); \
-        else rk_half_strip(p, n, stride, sums + (at)); \
+#define RK_WORK(p, n, stride, ahead, column, at) do { \
+        if (brain) \
+            rk_brain_strip(p, n, stride, ahead, sums + (at), mosts + (column), leasts + (column)); \
+        else rk_half_strip(p, n, stride, ahead, sums + (at)); \
     } while (0)
     ptrdiff_t i;
     int m;

@@ -1,0 +1,588 @@
+# Sums of float16, bfloat16 and float32.
+#
+# The sum is carried in double. Blocks are summed plainly, then enter a pair (a, b)
+# without error. `c` keeps the bits of the largest magnitude, so that `finish` can
+# bound the error and prove that the rounded result is the rounded true sum; where
+# it cannot, the output is a suspect and is summed again, exactly. float16 needs no
+# bound: its elements are multiples of 2^-24 below 2^16, so a block is exact.
+
+cdef inline double widen(narrow_t x) noexcept nogil:
+    if narrow_t is half_t:
+        return rk_half_to_float(x)
+    elif narrow_t is brain_t:
+        return rk_brain_to_float(x)
+    else:
+        return x
+
+
+cdef inline uint32_t magnitude(narrow_t x) noexcept nogil:
+    """The bits without the sign, widened to those of a float32, but for float16."""
+    if narrow_t is half_t:
+        return x & 0x7fff
+    elif narrow_t is brain_t:
+        return <uint32_t>(x & 0x7fff) << 16
+    else:
+        return rk_bits32(x) & 0x7fffffff
+
+
+cdef inline void enter(double* a, double* b, double x) noexcept nogil:
+    """Add x to the pair a + b: the rounding error of a + x goes to b."""
+    cdef double s = a[0] + x
+    cdef double z = s - a[0]
+    b[0] += (a[0] - (s - z)) + (x - z)
+    a[0] = s
+
+
+cdef inline void narrow_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
+                             const void* kind, int order) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef Py_ssize_t i
+    for i in range(first, first + count):
+        a[i] = -0.0          # the neutral element: -0 + -0 is -0, -0 + 0 is 0
+        b[i] = 0
+        c[i] = 0
+        d[i] = ~<uint32_t>0
+
+
+cdef inline void gather_evidence(const narrow_t* x, Py_ssize_t count,
+                                 uint32_t* peak, uint32_t* least) noexcept nogil:
+    """The largest magnitude, and the smallest but zero less one, of all finite elements.
+
+    An output with an element that is not finite needs no bound, but its neighbours do.
+    """
+    cdef uint32_t m4, high4 = peak[0], low4 = least[0]
+    cdef uint16_t m2, high2 = 0, low2 = 0xffff
+    cdef uint16_t infinity = 0x7f80 if narrow_t is brain_t else 0x7c00
+    cdef Py_ssize_t i
+    if narrow_t is float:
+        for i in range(count):
+            m4 = rk_bits32(x[i]) & 0x7fffffff
+            m4 &= <uint32_t>0 - <uint32_t>(m4 < 0x7f800000)    # written so, it is no branch
+            high4 = m4 if m4 > high4 else high4
+            m4 = m4 - 1                          # zeros become the largest
+            low4 = m4 if m4 < low4 else low4
+    else:
+        for i in range(count):
+            m2 = <uint16_t>x[i] & 0x7fff
+            m2 &= <uint16_t>0 - <uint16_t>(m2 < infinity)
+            high2 = m2 if m2 > high2 else high2
+            m2 = m2 - 1
+            low2 = m2 if m2 < low2 else low2
+        if narrow_t is brain_t:
+            m4 = <uint32_t>high2 << 16
+            high4 = m4 if m4 > high4 else high4
+            m4 = (<uint32_t>(low2 + 1) << 16) - 1
+            low4 = m4 if low2 != 0xffff and m4 < low4 else low4
+        else:
+            high4 = high2
+            low4 = low2
+    peak[0] = high4
+    least[0] = low4
+
+
+cdef inline void to_floats(const narrow_t* x, float* to, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t k
+    if narrow_t is half_t:
+        rk_halves_to_floats(x, to, count // 16 * 16)
+        for k in range(count // 16 * 16, count):
+            to[k] = rk_half_to_float(x[k])
+    elif narrow_t is brain_t:
+        for k in range(count):
+            to[k] = rk_brain_to_float(x[k])
+
+
+cdef inline uint32_t widest(uint16_t most) noexcept nogil:
+    """The largest magnitude of bfloat16, kept doubled, as the bits of a float32."""
+    return <uint32_t>most << 15
+
+
+cdef inline uint32_t smallest(uint16_t least) noexcept nogil:
+    """The smallest magnitude but zero, less one, likewise; all bits if there is none."""
+    return ~<uint32_t>0 if least == 0xffff else (<uint32_t>(least + 1) << 15) - 1
+
+
+cdef inline void scalar_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                             state_t* state, const narrow_t* kind) noexcept nogil:
+    """Runs of less than 32 elements that do not lie end to end."""
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef const narrow_t* x
+    cdef double t
+    cdef Py_ssize_t i, o, k
+    for i in range(kept):
+        for o in range(outer):
+            x = <const narrow_t*>(data + i * kept_stride + o * outer_stride)
+            t = -0.0
+            for k in range(run):
+                t += widen[narrow_t](x[k])
+            gather_evidence[narrow_t](x, run, &c[i], &d[i])
+            enter(&a[i], &b[i], t)
+
+
+cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                             state_t* state, const narrow_t* kind, int order) noexcept nogil:
+    cdef double* a
+    cdef double* b
+    cdef uint32_t* c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef const char* p
+    cdef double sums[16]
+    cdef uint16_t span[2]
+    cdef uint32_t peak, low
+    cdef Py_ssize_t t, i, o, k, start, size, count, groups = (kept + 15) // 16
+    cdef Py_ssize_t ahead = how_far(outer, outer_stride, kept, kept_stride,
+                                    run * <Py_ssize_t>sizeof(narrow_t))
+    if state.fresh:
+        narrow_init(0, kept, state, NULL, 0)
+        state.fresh = False
+    if run < 32:
+        scalar_runs[narrow_t](data, kept, kept_stride, outer, outer_stride, run, state, kind)
+        return
+    for t in range(groups * outer):
+        i = next_group(t, groups, outer, outer_stride < kept_stride, &o)
+        count = kept - i if kept - i < 16 else 16
+        a = <double*>state.a + i
+        b = <double*>state.b + i
+        c = <uint32_t*>state.c + i
+        start = 0
+        while start < run:
+            size = run - start if run - start < 4096 else 4096
+            p = data + i * kept_stride + o * outer_stride + start * <Py_ssize_t>sizeof(narrow_t)
+            start += size
+            if narrow_t is half_t:
+                rk_short_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
+                                    span, False)
+            elif narrow_t is brain_t:
+                rk_short_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
+                                    span, True)
+                peak = widest(span[0])
+                low = smallest(span[1])
+                for k in range(count):
+                    c[k] = peak if peak > c[k] else c[k]
+                    d[i + k] = low if low < d[i + k] else d[i + k]
+            else:
+                # One bound for all outputs of the group: it is rarely worse than their own.
+                # The bits of floats that are not negative are in the order of the floats.
+                rk_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
+                              <float*>&peak)
+                for k in range(count):
+                    c[k] = peak if peak > c[k] else c[k]
+            rk_enter_group(sums, NULL, count, a, b)
+        if narrow_t is float and state.few:
+            for k in range(count):
+                gather_evidence[narrow_t](
+                    <const narrow_t*>(data + (i + k) * kept_stride + o * outer_stride), run,
+                    &c[k], &d[i + k])
+
+
+cdef inline void halve_doubles(const double* source, double* to, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        to[i] = source[2 * i] + source[2 * i + 1]
+
+
+cdef inline void third_doubles(const double* source, double* to, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        to[i] = (source[3 * i] + source[3 * i + 1]) + source[3 * i + 2]
+
+
+cdef inline const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run,
+                                    double* wide, float* floats, double* one, double* two,
+                                    uint32_t* high, uint32_t* low) noexcept nogil:
+    """Sums of `size` short runs in one of the buffers, and one bound for all of them: it is
+    rarely worse than their own."""
+    cdef const float* f
+    cdef const double* source
+    cdef double* to
+    cdef Py_ssize_t k, left = run
+    ask_for(<const char*>x, size * run * <Py_ssize_t>sizeof(narrow_t))
+    high[0] = 0
+    low[0] = ~<uint32_t>0
+    if narrow_t is not half_t:
+        gather_evidence[narrow_t](x, size * run, high, low)
+    if narrow_t is float:
+        f = x
+    else:
+        f = floats
+        to_floats[narrow_t](x, floats, size * run)
+    # Runs of two and three and their products are divided, others are summed as columns.
+    while left % 2 == 0:
+        left //= 2
+    while left % 3 == 0:
+        left //= 3
+    if left > 1:
+        rk_short_sums(<const char*>f, size, run, one, NULL, True, False)
+        return one
+    # The first division goes with the conversion.
+    left = run
+    if left % 2 == 0:
+        left //= 2
+        for k in range(size * left):
+            wide[k] = <double>f[2 * k] + <double>f[2 * k + 1]
+    else:
+        left //= 3
+        for k in range(size * left):
+            wide[k] = (<double>f[3 * k] + <double>f[3 * k + 1]) + <double>f[3 * k + 2]
+    source = wide
+    to = one
+    while left > 1:
+        if left % 2 == 0:
+            left //= 2
+            halve_doubles(source, to, size * left)
+        else:
+            left //= 3
+            third_doubles(source, to, size * left)
+        source = to
+        to = two if to == one else one
+    return source
+
+
+cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                              Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                              state_t* state, const narrow_t* kind, int order) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef double wide[512]
+    cdef double one[512]
+    cdef double two[512]
+    cdef float floats[1024]
+    cdef const double* source
+    cdef double t, s, z
+    cdef uint32_t high, low
+    cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 512)
+    for o in range(outer):
+        start = 0
+        while start < kept:
+            size = kept - start if kept - start < most else most
+            source = sum_short[narrow_t](
+                <const narrow_t*>(data + start * kept_stride + o * outer_stride), size, run, wide,
+                floats, one, two, &high, &low)
+            if state.fresh:
+                for i in range(size):
+                    a[start + i] = source[i]
+                    b[start + i] = 0
+                for i in range(size):
+                    c[start + i] = high
+                    d[start + i] = low
+                start += most
+                continue
+            for i in range(size):
+                t = source[i]
+                s = a[start + i] + t
+                z = s - a[start + i]
+                b[start + i] += (a[start + i] - (s - z)) + (t - z)
+                a[start + i] = s
+            for i in range(size):
+                c[start + i] = high if high > c[start + i] else c[start + i]
+                d[start + i] = low if low < d[start + i] else d[start + i]
+            start += most
+        state.fresh = False
+
+
+cdef inline bint narrow_short_few(const char* data, Py_ssize_t kept, Py_ssize_t run,
+                                  Py_ssize_t unused, char* out, const state_t* state,
+                                  const narrow_t* kind, int order) noexcept nogil:
+    cdef double wide[512]
+    cdef double one[512]
+    cdef double two[512]
+    cdef float floats[1024]
+    cdef const double* source
+    cdef narrow_t* to = <narrow_t*>out
+    cdef uint32_t high, low
+    cdef int32_t odd
+    cdef Py_ssize_t i, size, start = 0, most = runs_that_fit(run, 512)
+    while start < kept:
+        size = kept - start if kept - start < most else most
+        source = sum_short[narrow_t](<const narrow_t*>data + start * run, size, run, wide, floats,
+                                     one, two, &high, &low)
+        odd = 0
+        for i in range(size):
+            odd |= 1 if source[i] - source[i] != 0 else 0
+        # As in narrow_finish: at most 32 elements, so five bits more.
+        if odd or narrow_t is not half_t and (high >> 23) + 24 + 5 > ((low + 1) >> 23) + 53:
+            return False
+        if narrow_t is half_t:
+            rk_doubles_to_halves(source, <uint16_t*>to + start, size)
+        else:
+            for i in range(size):
+                to[start + i] = rounded_finite[narrow_t](source[i], kind)
+        start += most
+    return True
+
+
+cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                             Py_ssize_t row_stride, state_t* state,
+                             const narrow_t* kind, int order) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef double total[1056]
+    cdef uint16_t mosts[1056]
+    cdef uint16_t leasts[1056]
+    cdef double before, sum_, z
+    cdef const char* p
+    cdef uint32_t m
+    # 4096 float16 add up exactly: less than 2^28 in steps of 2^-24.
+    cdef Py_ssize_t first, width, j, start, size, most = 4096 if narrow_t is half_t else 128
+    cdef bint fresh = state.fresh
+    state.fresh = False
+    if fresh:
+        memset(c, 0, columns * 4)
+        memset(d, 0xff, columns * 4)
+    for first in range(0, columns, 1024):
+        width = columns - first if columns - first < 1024 else 1024
+        if narrow_t is brain_t:
+            memset(mosts, 0, sizeof(mosts))
+            memset(leasts, 0xff, sizeof(leasts))
+        start = 0
+        while start < rows:
+            size = rows - start if rows - start < most else most
+            p = data + start * row_stride + first * <Py_ssize_t>sizeof(narrow_t)
+            start += size
+            if narrow_t is float:
+                if state.few:            # a constant for each: lanes.h says why
+                    rk_float_rows(p, width, size, row_stride, total, <float*>(c + first),
+                                  d + first, True)
+                else:
+                    rk_float_rows(p, width, size, row_stride, total, <float*>(c + first),
+                                  d + first, False)
+            else:
+                rk_short_float_rows(p, width, size, row_stride, total, mosts, leasts,
+                                    narrow_t is brain_t)
+            if fresh and start == size:
+                memcpy(a + first, total, width * 8)
+                memset(b + first, 0, width * 8)
+                continue
+            for j in range(width):
+                before = a[first + j]
+                sum_ = before + total[j]
+                z = sum_ - before
+                b[first + j] += (before - (sum_ - z)) + (total[j] - z)
+                a[first + j] = sum_
+        if narrow_t is brain_t:
+            for j in range(width):
+                m = widest(mosts[j])
+                c[first + j] = m if m > c[first + j] else c[first + j]
+                m = smallest(leasts[j])
+                d[first + j] = m if m < d[first + j] else d[first + j]
+
+
+cdef inline void narrow_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
+                             const void* kind, int order) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef double x, s, z
+    cdef Py_ssize_t j, half
+    while columns > period:
+        half = columns // 2
+        for j in range(half):
+            x = a[half + j]
+            s = a[j] + x
+            z = s - a[j]
+            b[j] += ((a[j] - (s - z)) + (x - z)) + b[half + j]
+            a[j] = s
+        for j in range(half):
+            c[j] = c[half + j] if c[half + j] > c[j] else c[j]
+        for j in range(half):
+            d[j] = d[half + j] if d[half + j] < d[j] else d[j]
+        columns = half
+
+
+cdef inline narrow_t rounded_finite(double x, const narrow_t* kind) noexcept nogil:
+    """Without branches, for loops over vectors."""
+    if narrow_t is half_t:
+        return rk_float_to_half(rk_odd_float(x))
+    elif narrow_t is brain_t:
+        return rk_float_to_brain(rk_odd_float(x))
+    else:
+        return <float>x
+
+
+cdef inline narrow_t rounded(double x, const narrow_t* kind) noexcept nogil:
+    if narrow_t is half_t:
+        return rk_double_to_half(x)
+    elif narrow_t is brain_t:
+        return rk_double_to_brain(x)
+    else:
+        return <float>x
+
+
+cdef inline double to_odd(double s, double t) noexcept nogil:
+    """s + t, of which |t| is below the last bit of s, rounded to odd.
+
+    A number rounded to odd can be rounded again, to two bits less or more, as if
+    it had been rounded once: its last bit says that something was cut off.
+    """
+    cdef uint64_t bits = rk_bits64(s)
+    if t != 0 and not bits & 1:
+        if (t > 0) == (s > 0):
+            bits += 1
+        else:
+            bits -= 1
+        return rk_double(bits)
+    return s
+
+
+cdef inline bint differ(narrow_t x, narrow_t y) noexcept nogil:
+    if narrow_t is float:
+        return rk_bits32(x) != rk_bits32(y)
+    else:
+        return x != y
+
+
+cdef Py_ssize_t half_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                            Py_ssize_t out_stride, Py_ssize_t* suspects, state_t* state,
+                            const void* kind, int order) noexcept nogil:
+    """Of float16, whose sums are exact."""
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint16_t results[1024]
+    cdef double s, t
+    cdef Py_ssize_t i, found = 0
+    cdef int32_t unsure = 1 if terms > MOST_HALVES else 0
+    if terms == 0:
+        memset(results, 0, count * 2)
+        emit(results, count, out, out_stride)
+        return 0
+    if step != 1:
+        for i in range(count):
+            a[i] = a[i * step]
+            b[i] = b[i * step]
+    for i in range(count):
+        unsure += 1 if b[i] != 0 or a[i] - a[i] != 0 else 0
+    rk_doubles_to_halves(a, results, count)
+    if unsure:
+        for i in range(count):
+            s = a[i] + b[i]
+            t = b[i] - (s - a[i])
+            if not isfinite(a[i]) or terms > MOST_HALVES:
+                suspects[found] = i
+                found += 1
+            else:
+                results[i] = rk_double_to_half(a[i] if b[i] == 0 else to_odd(s, t))
+    emit(results, count, out, out_stride)
+    return found
+
+
+cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                                     Py_ssize_t out_stride, Py_ssize_t* suspects,
+                                     state_t* state, const bound_t* kind,
+                                     int order) noexcept nogil:
+    cdef double* a = <double*>state.a
+    cdef double* b = <double*>state.b
+    cdef uint32_t* c = <uint32_t*>state.c
+    cdef uint32_t* d = <uint32_t*>state.d
+    cdef bound_t low[1024]
+    cdef bound_t high[1024]
+    cdef double error[1024]
+    cdef Py_ssize_t i, found = 0
+    cdef int32_t unsure = 0
+    cdef double s, t, e, z
+    cdef bint few = state.few or bound_t is brain_t
+    cdef uint32_t bits = 8 if bound_t is brain_t else 24
+    # Bits that the sum may have above the largest element.
+    cdef uint32_t growth = 1
+    while terms > <double>(<uint64_t>1 << growth) and growth < 62:
+        growth += 1
+    # The second part of a pair is rounded too, at most twice an addition to the pair. That
+    # counts beside the chains from some 10^9 terms on.
+    cdef double factor = (CHAIN_ERROR + 4 * (ROUND_OFF * terms) * (ROUND_OFF * terms)) * terms
+    if terms == 0:
+        for i in range(count):
+            low[i] = rounded[bound_t](0.0, kind)
+        emit_narrow[bound_t](low, count, out, out_stride)
+        return 0
+    if step != 1:
+        for i in range(count):
+            a[i] = a[i * step]
+            b[i] = b[i * step]
+            c[i] = c[i * step]
+            d[i] = d[i * step]
+    # All elements are multiples of the last bit of the smallest. Where the largest sum
+    # possible has no more than 53 bits above it, nothing was ever rounded.
+    if few:
+        for i in range(count):
+            unsure |= 1 if (c[i] >> 23) + bits + growth > ((d[i] + 1) >> 23) + 53 else 0
+            unsure |= 1 if a[i] - a[i] != 0 else 0
+        if not unsure:
+            for i in range(count):
+                low[i] = rounded_finite[bound_t](a[i], kind)
+            emit_narrow[bound_t](low, count, out, out_stride)
+            return 0
+        unsure = 0
+    if bound_t is float and not few:
+        if rk_certain_floats(a, b, <const float*>c, count, factor, low):
+            emit_narrow[bound_t](low, count, out, out_stride)
+            return 0
+    for i in range(count):
+        e = factor * <double>rk_float(c[i] if c[i] < 0x7f800000 else 0x7f800000)
+        error[i] = e
+        if few:
+            error[i] = 0 if (c[i] >> 23) + bits + growth <= ((d[i] + 1) >> 23) + 53 else e
+    for i in range(count):
+        s = a[i] if b[i] == 0 else a[i] + b[i]      # -0.0 stays as it is
+        t = b[i] - (s - a[i])
+        e = error[i]
+        e = e + 4 * ROUND_OFF * (s if s > 0 else -s) if e != 0 else e
+        z = t - e
+        low[i] = rounded_finite[bound_t](s if z == 0 else s + z, kind)
+        z = t + e
+        high[i] = rounded_finite[bound_t](s if z == 0 else s + z, kind)
+    for i in range(count):
+        unsure += 1 if differ[bound_t](low[i], high[i]) else 0
+        unsure += 1 if a[i] - a[i] != 0 else 0
+    if unsure:
+        for i in range(count):
+            if isnan(a[i]):
+                # The payload depends on how the compiler ordered the operands of a sum.
+                low[i] = rounded[bound_t](rk_double(<uint64_t>0x7ff8000000000000ULL), kind)
+            elif not isfinite(a[i]):
+                low[i] = rounded[bound_t](a[i], kind)
+            elif differ[bound_t](low[i], high[i]):
+                suspects[found] = i
+                found += 1
+    emit_narrow[bound_t](low, count, out, out_stride)
+    return found
+
+
+cdef inline bint narrow_few(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                            Py_ssize_t row_stride, char* out, const state_t* state,
+                            const narrow_t* kind, int order) noexcept nogil:
+    cdef double total[1056]
+    cdef narrow_t* to = <narrow_t*>out
+    cdef Py_ssize_t j
+    cdef bint sure = True
+    if narrow_t is float:
+        sure = rk_few_floats(data, columns, rows, row_stride, to)
+    elif narrow_t is brain_t:
+        sure = rk_few_brains(data, columns, rows, row_stride, total)
+        for j in range(columns if sure else 0):
+            to[j] = rounded_finite[narrow_t](total[j], kind)
+    else:
+        rk_short_float_rows(data, columns, rows, row_stride, total, NULL, NULL, False)
+        for j in range(columns):
+            sure &= total[j] - total[j] == 0
+        if sure:
+            rk_doubles_to_halves(total, <uint16_t*>to, columns)
+    return sure
+
+
+cdef inline void emit_narrow(const narrow_t* results, Py_ssize_t count, char* out,
+                             Py_ssize_t out_stride) noexcept nogil:
+    if narrow_t is float:
+        emit[float](results, count, out, out_stride)
+    else:
+        emit[uint16_t](<const uint16_t*>results, count, out, out_stride)

@@ -1,0 +1,440 @@
+# Sums of integers, and every maximum and minimum.
+#
+# Sums of integers and extremes of order keys (bits.h says which) differ only in how two
+# elements become one, so one family serves both: unsigned words are added, and wrap by
+# definition; of signed ones the larger is kept. An extreme thus needs no evidence of NaN or of
+# the sign of a zero, and both directions and all types of one size share a kernel.
+
+cdef inline word_t take(word_t bits, word_t flip, word_t fold, word_t turn) noexcept nogil:
+    """An element, as it is joined to others."""
+    if word_t is int8_t:
+        return rk_key8(bits, flip)
+    elif word_t is int16_t:
+        return rk_key16(bits, flip, fold, turn)
+    elif word_t is int32_t:
+        return rk_key32(bits, flip, fold, turn)
+    elif word_t is int64_t:
+        return rk_key64(bits, flip, fold, turn)
+    else:
+        return bits
+
+
+cdef inline word_t bits_of(word_t key, word_t flip, word_t fold, word_t turn) noexcept nogil:
+    if word_t is int8_t:
+        return rk_key8(key, flip)
+    elif word_t is int16_t:
+        return rk_unkey16(key, flip, fold, turn)
+    elif word_t is int32_t:
+        return rk_unkey32(key, flip, fold, turn)
+    elif word_t is int64_t:
+        return rk_unkey64(key, flip, fold, turn)
+    else:
+        return key
+
+
+cdef inline bint are_keys(const word_t* kind) noexcept nogil:
+    return <word_t>(~<uint64_t>0) < <word_t>1
+
+
+cdef inline word_t join(word_t x, word_t y) noexcept nogil:
+    if are_keys[word_t](NULL):
+        return x if x > y else y
+    else:
+        return <word_t>(x + y)
+
+
+cdef inline word_t neutral(const word_t* kind) noexcept nogil:
+    """What changes nothing: the least key, or nothing."""
+    if are_keys[word_t](NULL):
+        return <word_t>(<uint64_t>1 << (8 * sizeof(word_t) - 1))
+    else:
+        return 0
+
+
+cdef inline void give(const word_t* words, Py_ssize_t step, Py_ssize_t count, word_t* to,
+                      const state_t* state) noexcept nogil:
+    """Results; a NaN is the quiet one."""
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    cdef word_t infinity = <word_t>(~neutral[word_t](NULL) - turn)
+    cdef word_t quiet = <word_t>(infinity | (turn + 1) >> 1)
+    cdef word_t top = <word_t>(infinity - turn), key
+    cdef Py_ssize_t i
+    # Of integers the top is the largest key there is.
+    for i in range(count):
+        key = words[i * step]
+        if are_keys[word_t](NULL):
+            to[i] = quiet if key > top else bits_of(key, flip, fold, turn)
+        else:
+            to[i] = key
+
+
+cdef inline void word_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
+                           const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    cdef Py_ssize_t i
+    for i in range(first, first + count):
+        a[i] = neutral[word_t](NULL)
+
+
+cdef inline Py_ssize_t halve(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        to[i] = join(source[2 * i], source[2 * i + 1])
+    return count
+
+
+cdef inline void run_lanes(const char* data, Py_ssize_t outer, Py_ssize_t outer_stride,
+                           Py_ssize_t run, Py_ssize_t ahead, const state_t* state,
+                           word_t* lanes) noexcept nogil:
+    """Fold runs of 64 bytes and more, and leave 64 bytes of lanes."""
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    cdef const word_t[::1] v = None
+    cdef const word_t* new             # all bits where an element was not met before
+    cdef word_t lane[256]
+    cdef word_t x, best = neutral[word_t](NULL)
+    cdef Py_ssize_t o, b, k, start, end, old, period = state.period
+    cdef Py_ssize_t blocks = run // <Py_ssize_t>(256 // sizeof(word_t))
+    for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+        lane[k] = neutral[word_t](NULL)
+    for o in range(outer):
+        bind1(data + o * outer_stride, run, sizeof(word_t), v)
+        if sizeof(word_t) > 1 and are_keys[word_t](NULL) and fold == 0:
+            # Keys of integers take one operation, not four (int32 in cache: 193 and 177 GB/s).
+            for b in range(blocks):
+                ask_ahead(data + o * outer_stride + b * 256 + ahead)
+                for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+                    lane[k] = join(v[b * <Py_ssize_t>(256 // sizeof(word_t)) + k] ^ flip, lane[k])
+        else:
+            for b in range(blocks):
+                ask_ahead(data + o * outer_stride + b * 256 + ahead)
+                for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+                    lane[k] = join(take(v[b * <Py_ssize_t>(256 // sizeof(word_t)) + k],
+                                        flip, fold, turn), lane[k])
+                # Of bytes, the largest key there is ends the search early.
+                if (are_keys[word_t](NULL) and sizeof(word_t) == 1 and b & 15 == 0
+                        and lane[0] == 127 and period == 1):
+                    break
+        # What is left is met by lanes that end with the run, or, of a strided run, with the
+        # element before the last. An extreme may meet an element twice.
+        if period > 1:
+            best = join(take(v[run - 1], flip, fold, turn), best)
+        end = run if period == 1 else run - 1
+        if blocks:
+            start = end - <Py_ssize_t>(256 // sizeof(word_t))
+            old = blocks * <Py_ssize_t>(256 // sizeof(word_t)) - start
+            if old == <Py_ssize_t>(256 // sizeof(word_t)):
+                continue
+            new = <const word_t*>(<const char*>RK_NEW + 256) - old
+            for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
+                x = take(v[start + k], flip, fold, turn)
+                if are_keys[word_t](NULL):
+                    lane[k] = join(x, lane[k])
+                else:
+                    lane[k] = join(x & new[k], lane[k])
+            continue
+        start = 0
+        while start + <Py_ssize_t>(64 // sizeof(word_t)) <= end:
+            for k in range(<Py_ssize_t>(64 // sizeof(word_t))):
+                lane[k] = join(take(v[start + k], flip, fold, turn), lane[k])
+            start += <Py_ssize_t>(64 // sizeof(word_t))
+        start = end - <Py_ssize_t>(64 // sizeof(word_t))
+        old = <Py_ssize_t>(64 // sizeof(word_t)) - end % <Py_ssize_t>(64 // sizeof(word_t))
+        if old == <Py_ssize_t>(64 // sizeof(word_t)):
+            continue
+        new = <const word_t*>(<const char*>RK_NEW + 256) - old
+        for k in range(<Py_ssize_t>(64 // sizeof(word_t))):
+            x = take(v[start + k], flip, fold, turn)
+            if are_keys[word_t](NULL):
+                lane[k] = join(x, lane[k])
+            else:
+                lane[k] = join(x & new[k], lane[k])
+    for k in range(<Py_ssize_t>(64 // sizeof(word_t))):
+        lanes[k] = join(join(lane[k], lane[k + <Py_ssize_t>(64 // sizeof(word_t))]),
+                        join(lane[k + <Py_ssize_t>(128 // sizeof(word_t))],
+                             lane[k + <Py_ssize_t>(192 // sizeof(word_t))]))
+    if period > 1:
+        for k in range(<Py_ssize_t>(64 // sizeof(word_t))):
+            lanes[k] = neutral[word_t](NULL) if k & (period - 1) else lanes[k]
+        lanes[0] = join(best, lanes[0])
+
+
+cdef inline void word_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                           Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                           state_t* state, const word_t* kind, int order) noexcept nogil:
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    cdef word_t* a = <word_t*>state.a
+    cdef int64_t one[128]              # 16 times 64 bytes
+    cdef int64_t two[64]
+    cdef word_t* source
+    cdef word_t* to
+    cdef const word_t* v
+    cdef word_t* swap
+    cdef word_t best
+    cdef Py_ssize_t first, i, o, k, count, left, ahead = way_ahead(outer, outer_stride)
+    if state.fresh:
+        word_init(0, kept, state, kind, 0)
+        state.fresh = False
+    if run < <Py_ssize_t>(64 // sizeof(word_t)):
+        for i in range(kept):
+            best = a[i]
+            for o in range(outer):
+                v = <const word_t*>(data + i * kept_stride + o * outer_stride)
+                for k in range(run):
+                    best = join(take(v[k], flip, fold, turn), best)
+            a[i] = best
+        return
+    # The lanes of 16 runs are folded together: of bytes, folding those of one run took longer
+    # than 1000 elements.
+    for first in range(0, kept, 16):
+        count = kept - first if kept - first < 16 else 16
+        source = <word_t*>one
+        to = <word_t*>two
+        left = 64 // sizeof(word_t)
+        for i in range(count):
+            run_lanes[word_t](data + (first + i) * kept_stride, outer, outer_stride, run, ahead,
+                              state, source + i * left)
+        while left > 1:
+            left //= 2
+            halve(source, to, count * left)
+            swap = source
+            source = to
+            to = swap
+        for i in range(count):
+            a[first + i] = join(source[i], a[first + i])
+
+
+cdef inline void word_pass(const word_t[:, ::1] v, Py_ssize_t r, int count, word_t* best,
+                           Py_ssize_t width, word_t flip, word_t fold, word_t turn,
+                           const bint first) noexcept nogil:
+    """One, two, three or four rows into a vector; `first` says that it holds nothing yet."""
+    cdef Py_ssize_t j
+    cdef word_t x
+    for j in range(width):
+        x = take(v[r, j], flip, fold, turn)
+        if count > 1:
+            x = join(take(v[r + 1, j], flip, fold, turn), x)
+        if count > 2:
+            x = join(take(v[r + 2, j], flip, fold, turn), x)
+        if count > 3:
+            x = join(take(v[r + 3, j], flip, fold, turn), x)
+        best[j] = x if first else join(x, best[j])
+
+
+cdef inline void word_columns(const char* data, Py_ssize_t width, Py_ssize_t rows,
+                              Py_ssize_t row_stride, word_t* best, const state_t* state,
+                              const bint fresh) noexcept nogil:
+    """Columns into an array that may hold something already."""
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    cdef const word_t[:, ::1] v = None
+    cdef Py_ssize_t r = 0
+    bind2(data, rows, width, row_stride, sizeof(word_t), v)
+    if fresh:
+        r = rows & 3
+        if r == 1:
+            word_pass(v, 0, 1, best, width, flip, fold, turn, True)
+        elif r == 2:
+            word_pass(v, 0, 2, best, width, flip, fold, turn, True)
+        elif r == 3:
+            word_pass(v, 0, 3, best, width, flip, fold, turn, True)
+        else:
+            word_pass(v, 0, 4, best, width, flip, fold, turn, True)
+            r = 4
+    while r + 4 <= rows:
+        word_pass(v, r, 4, best, width, flip, fold, turn, False)
+        r += 4
+    while r < rows:
+        word_pass(v, r, 1, best, width, flip, fold, turn, False)
+        r += 1
+
+
+cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                           Py_ssize_t row_stride, state_t* state,
+                           const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    cdef int64_t room[512]
+    cdef word_t* best = <word_t*>room
+    cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
+    while first < columns:
+        width = columns - first if columns - first < most else most
+        if state.fresh:
+            word_columns(data + first * size, width, rows, row_stride, best, state, True)
+        else:
+            memcpy(best, a + first, width * size)
+            word_columns(data + first * size, width, rows, row_stride, best, state, False)
+        memcpy(a + first, best, width * size)
+        first += most
+    state.fresh = False
+
+
+cdef inline bint word_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                               Py_ssize_t row_stride, char* out, const state_t* state,
+                               const word_t* kind, int order) noexcept nogil:
+    cdef int64_t room[512]
+    cdef word_t* best = <word_t*>room
+    cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
+    while first < columns:
+        width = columns - first if columns - first < most else most
+        word_columns(data + first * size, width, rows, row_stride, best, state, True)
+        give(best, 1, width, <word_t*>out + first, state)
+        first += most
+    return True
+
+
+cdef inline Py_ssize_t runs_that_fit(Py_ssize_t run, Py_ssize_t room) noexcept nogil:
+    """Runs whose elements, or what the first division leaves of them, fill the buffers."""
+    return (2 * room if run % 2 == 0 or run % 3 == 0 else room) // run
+
+
+cdef inline Py_ssize_t third(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        to[i] = join(join(source[3 * i], source[3 * i + 1]), source[3 * i + 2])
+    return count
+
+
+cdef inline void slide(const word_t* source, word_t* to, Py_ssize_t count,
+                       Py_ssize_t width) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        to[i] = join(source[i], source[i + width])
+
+
+cdef inline word_t* squeeze(const word_t* source, word_t* one, word_t* two, word_t* three,
+                            Py_ssize_t kept, Py_ssize_t run) noexcept nogil:
+    """Reduce `kept` runs, one behind the other; the results are in one of the buffers.
+
+    Runs are divided by two and by three with vectors. What is left (5, 7, 11 ...) is met by
+    windows of 2, 4, 8 ... elements that begin at every element: more than is needed, but
+    all of it vectors; each run then takes the windows that cover it.
+    """
+    cdef word_t* to = one
+    cdef word_t* other = two
+    cdef word_t* swap
+    cdef const word_t* window
+    cdef word_t x
+    cdef Py_ssize_t i, k, width
+    while run % 2 == 0 or run % 3 == 0:
+        if run % 2 == 0:
+            run //= 2
+            halve(source, to, kept * run)
+        else:
+            run //= 3
+            third(source, to, kept * run)
+        source = to
+        swap = to
+        to = other
+        other = swap
+    if run == 1:
+        return other
+    window = source
+    other = three
+    width = 1
+    while 2 * width <= run:
+        slide(window, to, kept * run - 2 * width + 1, width)
+        window = to
+        swap = to
+        to = other
+        other = swap
+        width *= 2
+    for i in range(kept):
+        x = window[i * run]
+        if are_keys[word_t](NULL):     # an extreme may meet an element twice
+            x = join(window[i * run + run - width], x)
+        else:
+            for k in range(width, run):
+                x = join(source[i * run + k], x)
+        to[i] = x
+    return to
+
+
+cdef inline const word_t* squeeze_runs(const word_t* v, Py_ssize_t size, Py_ssize_t run,
+                                       word_t* keys, word_t* one, word_t* two, word_t* three,
+                                       const state_t* state) noexcept nogil:
+    """What `size` short runs come to, in one of the buffers."""
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    cdef Py_ssize_t i
+    ask_for(<const char*>v, size * run * <Py_ssize_t>sizeof(word_t))
+    if are_keys[word_t](NULL):
+        for i in range(size * run):
+            keys[i] = take(v[i], flip, fold, turn)
+        v = keys
+    return squeeze(v, one, two, three, size, run)
+
+
+cdef inline void word_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                            Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                            state_t* state, const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    cdef word_t keys[1024]
+    cdef word_t one[512]
+    cdef word_t two[512]
+    cdef word_t three[512]
+    cdef const word_t* results
+    cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 512)
+    for o in range(outer):
+        start = 0
+        while start < kept:
+            size = kept - start if kept - start < most else most
+            results = squeeze_runs(
+                <const word_t*>(data + start * kept_stride + o * outer_stride), size, run, keys,
+                one, two, three, state)
+            if state.fresh:
+                memcpy(a + start, results, size * sizeof(word_t))
+            else:
+                for i in range(size):
+                    a[start + i] = join(results[i], a[start + i])
+            start += most
+        state.fresh = False
+
+
+cdef inline bint word_few_runs(const char* data, Py_ssize_t kept, Py_ssize_t run,
+                               Py_ssize_t unused, char* out, const state_t* state,
+                               const word_t* kind, int order) noexcept nogil:
+    cdef word_t keys[1024]
+    cdef word_t one[512]
+    cdef word_t two[512]
+    cdef word_t three[512]
+    cdef const word_t* results
+    cdef Py_ssize_t size, start = 0, most = runs_that_fit(run, 512)
+    while start < kept:
+        size = kept - start if kept - start < most else most
+        results = squeeze_runs(<const word_t*>data + start * run, size, run, keys, one, two,
+                               three, state)
+        give(results, 1, size, <word_t*>out + start, state)
+        start += most
+    return True
+
+
+cdef inline void word_fold(Py_ssize_t columns, Py_ssize_t period, state_t* state,
+                           const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    cdef Py_ssize_t j, half
+    while columns > period:
+        half = columns // 2
+        for j in range(half):
+            a[j] = join(a[j], a[half + j])
+        columns = half
+
+
+cdef inline Py_ssize_t word_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                                   Py_ssize_t out_stride, Py_ssize_t* suspects, state_t* state,
+                                   const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    if out_stride == <Py_ssize_t>sizeof(word_t):
+        give(a, step, count, <word_t*>out, state)
+    else:
+        give(a, step, count, a, state)
+        emit[word_t](a, count, out, out_stride)
+    return 0
+
+
+cdef Py_ssize_t bool_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
+                            Py_ssize_t out_stride, Py_ssize_t* suspects,
+                            state_t* state, const void* kind, int order) noexcept nogil:
+    # A byte other than 0 and 1 can only come from a view; NumPy calls it True.
+    cdef int8_t* a = <int8_t*>state.a
+    cdef int8_t flip = <int8_t>state.flip
+    cdef Py_ssize_t i
+    for i in range(count):
+        (<uint8_t*>(out + i * out_stride))[0] = a[i * step] != flip
+    return 0
