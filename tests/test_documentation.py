@@ -145,8 +145,8 @@ def test_the_kept_table_of_other_libraries_is_what_they_give():
     others = load("make_others")
     seen = json.loads((DOCS / "others.json").read_text(encoding="utf-8"))
     assert list(seen["versions"]) == list(others.RUNTIMES)
-    here = ["reducekit"]
-    for name, package in others.RUNTIMES.items():
+    here = ["reducekit"]  # as it is, installed or built in place
+    for name, package in list(others.RUNTIMES.items())[1:]:
         if importlib.util.find_spec(package) and version(package) == seen["versions"][name]:
             here.append(name)
     got = others.results(here)
