@@ -10,6 +10,7 @@ import argparse
 import functools
 import http.server
 import itertools
+import re
 import sys
 import threading
 from html.parser import HTMLParser
@@ -17,15 +18,20 @@ from pathlib import Path
 from shutil import which
 from urllib.parse import unquote, urldefrag, urlsplit
 
-WIDTHS = (1280, 390)
-SCHEMES = ("light", "dark")
-# Too wide: what sticks out of the page, and what sticks out of a box that hides it.
-WIDE = """() => {
+# Each look differs from the one before it in one thing, and a page begins as the last one ended.
+LOOKS = ((1280, "light"), (390, "light"), (390, "dark"), (1280, "dark"))
+# The theme hears of a change of colours a moment later. Too wide is what sticks out of the page.
+SEE = """async scheme => {
   const root = document.documentElement;
-  if (root.scrollWidth <= root.clientWidth) return [];
-  return [...document.querySelectorAll('body *')]
-    .filter(e => e.getBoundingClientRect().right > root.clientWidth + 1)
-    .slice(0, 5).map(e => e.tagName + '.' + e.className);
+  const end = performance.now() + 5000;
+  while (root.dataset.theme !== scheme && performance.now() < end)
+    await new Promise(resolve => setTimeout(resolve, 5));
+  const faults = root.dataset.theme === scheme ? [] : ['is ' + root.dataset.theme];
+  if (root.scrollWidth > root.clientWidth)
+    faults.push('scrolls sideways: ' + [...document.querySelectorAll('body *')]
+      .filter(e => e.getBoundingClientRect().right > root.clientWidth + 1)
+      .slice(0, 5).map(e => e.tagName + '.' + e.className).join(', '));
+  return faults;
 }"""
 
 
@@ -66,12 +72,14 @@ def link_faults(root, pages):
 class Quiet(http.server.SimpleHTTPRequestHandler):
     """A server that does not tell of each request."""
 
+    protocol_version = "HTTP/1.1"  # one connection for many requests
+
     def log_message(self, *args):
         pass
 
 
 def looks(root, pages, shots):
-    from playwright.sync_api import Error, sync_playwright
+    from playwright.sync_api import sync_playwright
 
     server = http.server.ThreadingHTTPServer(
         ("127.0.0.1", 0), functools.partial(Quiet, directory=str(root))
@@ -83,37 +91,28 @@ def looks(root, pages, shots):
         browser = playwright.chromium.launch(
             executable_path=which("chromium"), args=["--no-sandbox", "--disable-gpu"]
         )
-        context = browser.new_context()
-        # A page that waits for another host would not be whole without it.
-        context.route(
-            lambda url: not url.startswith(base) and url.startswith("http"),
+        tab = browser.new_page()
+        # A page that asks another host for something would not be whole without it.
+        tab.route(
+            re.compile(f"^https?://(?!{re.escape(base.partition('//')[2])})"),
             lambda route: (faults.append(f"asks for {route.request.url}"), route.abort()),
         )
-        tab = context.new_page()
         tab.on("pageerror", lambda error: faults.append(f"{tab.url}: {error}"))
-        for page in pages:
+        for page, order in zip(pages, itertools.cycle([LOOKS, LOOKS[::-1]])):
             name = page.relative_to(root)
-            tab.goto(base + name.as_posix(), wait_until="load")
-            for width, scheme in itertools.product(WIDTHS, SCHEMES):
+            for number, (width, scheme) in enumerate(order):
                 tab.set_viewport_size({"width": width, "height": 900})
                 tab.emulate_media(color_scheme=scheme)
+                if number == 0:
+                    tab.goto(base + name.as_posix(), wait_until="load")
                 look = f"{name} at {width}, {scheme}"
-                if wide := tab.evaluate(WIDE):
-                    faults.append(f"{look}: scrolls sideways: {', '.join(wide)}")
-                try:  # the page hears of the change a moment later
-                    tab.wait_for_function(
-                        "is => document.documentElement.dataset.theme == is", arg=scheme
-                    )
-                except Error:
-                    faults.append(f"{look}: is not {scheme}")
+                faults += [f"{look}: {fault}" for fault in tab.evaluate(SEE, scheme)]
                 if shots:
                     place = "-".join(name.with_suffix("").parts)
                     tab.screenshot(path=shots / f"{place}-{width}-{scheme}.png", full_page=True)
-        context.close()
-        tab = browser.new_page()
         tab.goto(base + "search.html?q=noop_with_empty_axes", wait_until="load")
         tab.wait_for_function(
-            "Search.output && Search.status.innerText.length > 20", timeout=20_000
+            "Search.output && Search.status.innerText.length > 20", timeout=60_000
         )
         found = tab.locator("ul.search li a").count()
         if not found:
