@@ -34,7 +34,7 @@ UNIX_FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math
 # Pythons are often built with -g, which makes wheels several times as large.
 RELEASE_FLAGS = ["-g0"]
 # Off the way of a call, so kept small: wheels are downloaded more often than these run.
-SMALL = {"_cyutility": "-Os", "_cpu": "-Os", "_accumulator": "-Os"}
+SMALL = {"_cyutility": "-Os", "_cpu": "-Os", "_accumulator": "-Os", "_threads": "-Os"}
 SANITIZE_FLAGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 
 
@@ -58,7 +58,9 @@ class BuildExt(build_ext):
             elif not COVERAGE:
                 flags += RELEASE_FLAGS
                 flags += [SMALL[name]] if name in SMALL else []
-                if sys.platform == "linux" and not self.inplace:  # profilers want the symbols
+                # Profilers want the symbols, and how to find who called.
+                if sys.platform == "linux" and not self.inplace:
+                    flags += ["-fno-asynchronous-unwind-tables"]
                     ext.extra_link_args = [*ext.extra_link_args, "-Wl,--strip-all"]
         ext.extra_compile_args = [*ext.extra_compile_args, *flags]
         super().build_extension(ext)
