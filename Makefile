@@ -12,7 +12,7 @@ SOURCES := $(shell find reducekit -name '*.pyx' -o -name '*.pxd' -o -name '*.pxi
 help:
 	@echo 'make demo       build, and reduce an elevation grid and a photograph'
 	@echo 'make test       run the tests'
-	@echo 'make check      ruff, cython-lint, mypy, stubtest'
+	@echo 'make check      ruff, cython-lint, warnings of Cython, mypy, stubtest'
 	@echo 'make format     let ruff format and mend what it can'
 	@echo 'make bench      measure this machine against NumPy and the peers that are installed'
 	@echo 'make notebooks  open the notebooks in JupyterLab'
@@ -31,6 +31,10 @@ check: $(VENV)/.check $(VENV)/.built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint reducekit  # it looks for pycodestyle there
+	@# What Cython warns of; the levels of kernels are one text.
+	@for each in $$(find reducekit -name '*.pyx' ! -name '_x86_*'); do \
+	    $(BIN)/cython -3 --warning-errors --shared reducekit._cyutility -o build/warned.c $$each || exit 1; \
+	done
 	$(BIN)/mypy
 	@$(MAKE) --no-print-directory stubtest
 
