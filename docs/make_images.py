@@ -45,7 +45,7 @@ def save(ax, name):
 
 
 def shrink(name):
-    """Keep 256 colours of a picture, which are all that flat drawings need, in half of the bytes."""
+    """Keep 256 colours of a picture: flat drawings need no more, and take half of the bytes."""
     picture = Image.open(FOLDER / name).convert("RGB")
     few = picture.quantize(256, Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
     few.save(FOLDER / name, optimize=True)
