@@ -649,7 +649,8 @@ V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
 
 /* 16 bits, and the span of each column; `most` and `least` have room for a strip at least. */
 V_CODE void rk_short_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride,
-                                 ptrdiff_t ahead, double *sums, uint16_t *mosts, uint16_t *leasts, const int brain) {
+                                 ptrdiff_t ahead, double *sums, uint16_t *mosts,
+                                 uint16_t *leasts, const int brain) {
     v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
     v_shorts kept_most = h_all(0), kept_least = kept_most;
     if (brain) { kept_most = h_load(mosts); kept_least = h_load(leasts); }
