@@ -9,11 +9,12 @@ result, a plan on the stack (`_plan.build`) and is walked without the GIL
 """
 
 cimport numpy as cnp
+from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.ref cimport Py_INCREF
 
 from ._plan cimport build, plan_t
 from ._rules cimport call_t, check, type_index
-from ._walk cimport walk
+from ._walk cimport walk, walk_apart
 
 from . import _inputs, _refusals
 from .dtypes import ELEMENT_TYPES
@@ -167,6 +168,55 @@ cdef object reduce(int op, object data, object axes, object keepdims, object noo
             _inputs.copy_into(out, result)
         return out
     return result
+
+
+def reduce_columns(int op, list columns, cnp.ndarray out):
+    """Reduce arrays of rank 1 element by element into ``out``, without putting them together.
+
+    Parameters
+    ----------
+    op : int
+        The position of the operator in ``schema.OPERATORS``.
+    columns : list of numpy.ndarray
+        Of the size and the dtype of ``out``.
+    out : numpy.ndarray
+        Of rank 1 and of the native dtype of an element type, contiguous; it overlaps none.
+
+    Returns
+    -------
+    bool
+        False if nothing was done: columns are not contiguous, or the kernels that the
+        reduction takes need them in one array, as those of float sums do.
+    """
+    cdef cnp.ndarray column
+    cdef Py_ssize_t count = len(columns), i
+    cdef int kind = type_index(out.descr, out.descr.type_num)
+    cdef const char** at
+    cdef bint done
+    if kind < 0 or not 0 <= op <= SUM or not fits_column(out, out):
+        return False
+    for column in columns:
+        if not fits_column(column, out):
+            return False
+    at = <const char**>PyMem_Malloc(max(1, count) * sizeof(char*))
+    if at == NULL:
+        raise MemoryError
+    try:
+        for i in range(count):
+            column = columns[i]
+            at[i] = cnp.PyArray_BYTES(column)
+        with nogil:
+            done = walk_apart(op, kind, at, count, cnp.PyArray_SIZE(out),
+                              cnp.PyArray_ITEMSIZE(out), cnp.PyArray_BYTES(out))
+    finally:
+        PyMem_Free(at)
+    return done
+
+
+cdef bint fits_column(cnp.ndarray column, cnp.ndarray out):
+    return (type(column) is cnp.ndarray and cnp.PyArray_NDIM(column) == 1
+            and cnp.PyArray_DIM(column, 0) == cnp.PyArray_DIM(out, 0)
+            and cnp.PyArray_ISCARRAY_RO(column) and column.descr == out.descr)
 
 
 def reduce_max(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,

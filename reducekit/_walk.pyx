@@ -53,6 +53,7 @@ cdef enum:
     MOST = 1 << 24              # elements that one call of a kernel should take
     FEWEST_ROWS = 2048          # that are cut off: as many as make 128 in each slice
     OFTEN = 1 << 20             # elements between looks at the clock
+    TILE_APART = 1 << 13        # bytes of results
     PATIENCE = 100              # milliseconds between looks at signals
 
 cdef table_t* TABLE = <table_t*>PyCapsule_GetPointer(_kernels.table(), "reducekit.table")
@@ -1011,3 +1012,63 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     job.parts = smaller(job.tiles, 4 * PARTS)
     run_parts(walk_part, &job, job.parts)
     return -1 if job.stop else 0
+
+
+cdef struct apart_job_t:
+    const kernels_t* kernels
+    state_t state               # how elements are read; it holds nothing
+    const char** columns
+    Py_ssize_t count
+    Py_ssize_t rows
+    Py_ssize_t itemsize
+    char* out
+    Py_ssize_t tile             # rows at a time
+    Py_ssize_t tiles
+    Py_ssize_t parts
+    rk_atomic stop
+    watch_t watch
+
+
+cdef void walk_part_apart(void* context, Py_ssize_t part, bint caller) noexcept nogil:
+    cdef apart_job_t* job = <apart_job_t*>context
+    cdef watch_t watch
+    cdef const char* at[FEW_ROWS]
+    cdef Py_ssize_t tile, start, width, first, size, i
+    begin_watch(&watch, &job.stop, False)
+    for tile in range(job.tiles * part // job.parts, job.tiles * (part + 1) // job.parts):
+        start = tile * job.tile
+        width = smaller(job.tile, job.rows - start)
+        for first in range(0, job.count, 16):
+            size = smaller(job.count - first, FEW_ROWS)
+            for i in range(size):
+                at[i] = job.columns[first + i] + start * job.itemsize
+            job.kernels.apart(at, size, width, job.out + start * job.itemsize, &job.state,
+                              first == 0, first + size == job.count, NULL)
+        if stopped(&job.watch if caller else &watch, width * job.count):
+            return
+
+
+cdef int walk_apart(int op, int type_index, const char** columns, Py_ssize_t count,
+                    Py_ssize_t rows, Py_ssize_t itemsize, char* out) except -1 nogil:
+    cdef apart_job_t job
+    job.kernels = &TABLE.of[op][type_index]
+    if job.kernels.apart == NULL or count == 0:
+        return False
+    job.state.flip = job.kernels.flip
+    job.state.fold = job.kernels.fold
+    job.state.turn = job.kernels.turn
+    job.columns = columns
+    job.count = count
+    job.rows = rows
+    job.itemsize = itemsize
+    job.out = out
+    # Results so far stay in the first cache from one set of columns to the next.
+    job.tile = TILE_APART // itemsize
+    job.tiles = (rows + job.tile - 1) // job.tile
+    job.parts = smaller(job.tiles, 4 * PARTS) if rows * count * itemsize >= LARGE else 1
+    job.stop = 0
+    begin_watch(&job.watch, &job.stop, True)
+    run_parts(walk_part_apart, &job, job.parts)
+    if job.stop:
+        return -1
+    return True

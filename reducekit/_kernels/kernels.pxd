@@ -67,6 +67,12 @@ ctypedef bint (*few_t)(const char* data, Py_ssize_t outputs, Py_ssize_t terms,
                        Py_ssize_t row_stride, char* out, const state_t* state, const void* kind,
                        int order) noexcept nogil
 
+# Rows that lie anywhere, at most FEW_ROWS, into an array that may hold something already unless it
+# is `fresh`; with `last`, into results
+ctypedef void (*apart_t)(const char** rows, Py_ssize_t count, Py_ssize_t columns, char* out,
+                         const state_t* state, bint fresh, bint last,
+                         const void* kind) noexcept nogil
+
 cdef struct kernels_t:
     Py_ssize_t tile    # outputs whose state fits the arrays, TILE to LARGEST_TILE
     int64_t flip             # for the state
@@ -84,6 +90,7 @@ cdef struct kernels_t:
     rows_t rows
     few_t few_rows     # NULL where `rows` is as fast
     few_t few_runs     # likewise `short_runs`
+    apart_t apart      # NULL where there is none
     fold_t merge
     finish_t finish
 

@@ -19,7 +19,7 @@ from libc.string cimport memcpy, memset
 from libc.math cimport isfinite, isnan
 from .bind cimport bind1, bind2
 from .kernels cimport (
-    few_t, finish_t, fold_t, init_t, kernels_t, rows_t, runs_t, state_t, table_t,
+    apart_t, few_t, finish_t, fold_t, init_t, kernels_t, rows_t, runs_t, state_t, table_t,
 )
 
 cdef extern from "bits.h":
@@ -85,6 +85,32 @@ cdef extern from "lanes.h":
                        double* sums) noexcept nogil
     void rk_short_sums(const char*, Py_ssize_t count, Py_ssize_t run, double* sums,
                        double* rests, bint single, bint pairs) noexcept nogil
+
+cdef extern from "words.h":
+    void rk_keys8(const char** rows, Py_ssize_t count, Py_ssize_t width, int8_t* best, int8_t flip,
+                int8_t fold, int8_t turn, int8_t quiet, int8_t top, bint fresh, bint last,
+                Py_ssize_t ahead) noexcept nogil
+    void rk_keys16(const char** rows, Py_ssize_t count, Py_ssize_t width, int16_t* best, int16_t flip,
+                int16_t fold, int16_t turn, int16_t quiet, int16_t top, bint fresh, bint last,
+                Py_ssize_t ahead) noexcept nogil
+    void rk_keys32(const char** rows, Py_ssize_t count, Py_ssize_t width, int32_t* best, int32_t flip,
+                int32_t fold, int32_t turn, int32_t quiet, int32_t top, bint fresh, bint last,
+                Py_ssize_t ahead) noexcept nogil
+    void rk_keys64(const char** rows, Py_ssize_t count, Py_ssize_t width, int64_t* best, int64_t flip,
+                int64_t fold, int64_t turn, int64_t quiet, int64_t top, bint fresh, bint last,
+                Py_ssize_t ahead) noexcept nogil
+    void rk_sums8(const char** rows, Py_ssize_t count, Py_ssize_t width, uint8_t* best, uint8_t flip,
+                uint8_t fold, uint8_t turn, uint8_t quiet, uint8_t top, bint fresh, bint last,
+                Py_ssize_t ahead) noexcept nogil
+    void rk_sums16(const char** rows, Py_ssize_t count, Py_ssize_t width, uint16_t* best, uint16_t flip,
+                uint16_t fold, uint16_t turn, uint16_t quiet, uint16_t top, bint fresh, bint last,
+                Py_ssize_t ahead) noexcept nogil
+    void rk_sums32(const char** rows, Py_ssize_t count, Py_ssize_t width, uint32_t* best, uint32_t flip,
+                uint32_t fold, uint32_t turn, uint32_t quiet, uint32_t top, bint fresh, bint last,
+                Py_ssize_t ahead) noexcept nogil
+    void rk_sums64(const char** rows, Py_ssize_t count, Py_ssize_t width, uint64_t* best, uint64_t flip,
+                uint64_t fold, uint64_t turn, uint64_t quiet, uint64_t top, bint fresh, bint last,
+                Py_ssize_t ahead) noexcept nogil
 
 ctypedef fused word_t:
     int8_t                     # order keys, of which the largest is wanted
@@ -202,6 +228,7 @@ cdef void set_sizes(kernels_t* k, Py_ssize_t tile, int a, int b, int c, int d) n
     k.turn = 0
     k.few_rows = NULL
     k.few_runs = NULL
+    k.apart = NULL
     k.strides = False
     k.long_run = 4096
 
@@ -219,6 +246,7 @@ cdef void use_word(kernels_t* k, const word_t* kind, int64_t flip, int64_t infin
     k.short_runs = <runs_t>word_short[word_t]
     k.rows = <rows_t>word_rows[word_t]
     k.few_rows = <few_t>word_few_rows[word_t]
+    k.apart = <apart_t>word_apart[word_t]
     k.few_runs = <few_t>word_few_runs[word_t]
     k.merge = <fold_t>word_fold[word_t]
     k.finish = <finish_t>word_finish[word_t]
@@ -264,6 +292,7 @@ cdef void use_extremes(kernels_t* k, bint least) noexcept:
     k[0].finish = bool_finish
     k[0].few_rows = NULL         # its finish has something to do
     k[0].few_runs = NULL
+    k[0].apart = NULL
     use_word[int8_t](&k[1], NULL, signs, 0)
     use_word[int16_t](&k[2], NULL, signs, 0)
     use_word[int32_t](&k[3], NULL, signs, 0)

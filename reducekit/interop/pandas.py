@@ -299,7 +299,7 @@ class FrameReductions(_Reductions):
             parts = [start(operator, array, (0,)) for array in arrays]
             joined = join(operator, parts)
             return finish(joined, kind).reshape(())
-        return _across(kind, arrays, call)
+        return _across(operator, kind, arrays, call)
 
     def _labelled(
         self, result: NDArray[Any], reduced: tuple[int, ...], keep: bool, label: str, dtype: Any
@@ -362,12 +362,17 @@ class SeriesReductions(_Reductions):
 
 
 def _across(
-    kind: ElementType, arrays: list[NDArray[Any]], call: Callable[..., Any]
+    operator: schema.Operator,
+    kind: ElementType,
+    arrays: list[NDArray[Any]],
+    call: Callable[..., Any],
 ) -> NDArray[Any]:
-    """The reduction over columns that lie apart, a few thousand rows at a time."""
+    """The reduction over columns that lie apart: where they are, or a few rows at a time."""
     size = len(arrays[0])
-    rows = max(_FEWEST_ROWS, _GATHERED // (len(arrays) * kind.itemsize))
     result = np.empty(size, kind.numpy_dtype)
+    if _engine.reduce_columns(schema.OPERATORS.index(operator), arrays, result):
+        return result
+    rows = max(_FEWEST_ROWS, _GATHERED // (len(arrays) * kind.itemsize))
     room = np.empty(len(arrays) * min(rows, size), kind.numpy_dtype)
     for first in range(0, size, rows):
         out = result[first : first + rows]
