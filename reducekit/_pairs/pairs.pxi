@@ -4,6 +4,7 @@
 from cpython.pycapsule cimport PyCapsule_New
 from libc.math cimport fabs
 from libc.stdint cimport uint16_t, uint32_t, uintptr_t
+from libc.string cimport memcpy
 
 from .pairs cimport pairs_t
 
@@ -20,6 +21,10 @@ cdef extern from "../_kernels/bits.h":
     double RK_ADD(double, double, double) noexcept nogil
     double RK_SUB(double, double, double) noexcept nogil
     double rk_one
+
+cdef extern from "plain.h":
+    void rk_plain_rows(const char* data, Py_ssize_t rows, Py_ssize_t stride, Py_ssize_t ahead,
+                       double* sums, uint32_t* peak, uint32_t* least) noexcept nogil
 
 # Sizes stand as plain numbers where they are steps of a range, since Cython makes a Python
 # loop of a range with a named step.
@@ -207,24 +212,21 @@ cdef inline Py_ssize_t columns_before_a_line(const char* x, Py_ssize_t columns,
     return head
 
 
+cdef inline void fill(item_t* room) noexcept nogil:
+    """With what changes no sum."""
+    cdef Py_ssize_t j
+    for j in range(32):
+        if item_t is half_t or item_t is brain_t:
+            room[j] = 0x8000
+        else:
+            room[j] = -0.0
+
+
 cdef inline void edges(const item_t* row, Py_ssize_t columns, Py_ssize_t head, Py_ssize_t tail,
                        item_t* copied) noexcept nogil:
-    """The first and the last columns of a row, together at most 32."""
-    cdef Py_ssize_t j, rest = 32 - tail
-    cdef const item_t* end = row + columns - 32
-    cdef item_t nothing
-    if item_t is half_t or item_t is brain_t:
-        nothing = 0x8000
-    else:
-        nothing = -0.0
-    if columns >= 32:
-        for j in range(32):
-            copied[j] = row[j] if j < head else end[j] if j >= rest else nothing
-        return
-    for j in range(32):
-        copied[j] = nothing
-    for j in range(tail):
-        copied[rest + j] = row[j]
+    """The first and the last columns of a row, together at most 32, into a room that is filled."""
+    memcpy(copied, row, head * sizeof(item_t))
+    memcpy(copied + 32 - tail, row + columns - tail, tail * sizeof(item_t))
 
 
 cdef inline void ask_for_rows(const char* x, Py_ssize_t row_stride) noexcept nogil:
@@ -320,6 +322,7 @@ cdef void double_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
             h[rest + j] = high[last + j]
             l[rest + j] = low[last + j]
             t[rest + j] = lost[last + j]
+        fill(copied)
         for r in range(group):
             y = <const double*>(data + (first + r) * row_stride)
             edges[double](y, columns, head, tail, copied)
@@ -341,29 +344,6 @@ cdef inline void take(float y, double* sum, uint32_t* peak, uint32_t* least) noe
     peak[0] = size if size > peak[0] else peak[0]
     least[0] = size - 1 if size - 1 < least[0] else least[0]
     sum[0] += y
-
-
-cdef inline void plain_rows(const char* data, Py_ssize_t row_stride, double* sum, uint32_t* peak,
-                            uint32_t* least) noexcept nogil:
-    """Add four rows of 32 float32 to plain sums."""
-    cdef const float* a = <const float*>data
-    cdef const float* b = <const float*>(data + row_stride)
-    cdef const float* c = <const float*>(data + 2 * row_stride)
-    cdef const float* d = <const float*>(data + 3 * row_stride)
-    cdef double s
-    cdef uint32_t p, q
-    cdef Py_ssize_t j
-    for j in range(32):
-        s = sum[j]
-        p = peak[j]
-        q = least[j]
-        take(a[j], &s, &p, &q)
-        take(b[j], &s, &p, &q)
-        take(c[j], &s, &p, &q)
-        take(d[j], &s, &p, &q)
-        sum[j] = s
-        peak[j] = p
-        least[j] = q
 
 
 cdef inline void enter_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
@@ -412,14 +392,14 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t co
                                   (start - head) * size)
                 for i in range(0, width, 32):
                     x = data + (first + r) * row_stride + (start + i) * size
-                    ask_for_rows(x + ahead, row_stride)
                     if narrow_t is float:
-                        plain_rows(x, row_stride, sum + i, peak + i, least + i)
+                        rk_plain_rows(x, 4, row_stride, ahead, sum + i, peak + i, least + i)
                     else:
+                        ask_for_rows(x + ahead, row_stride)
                         for k in range(4):
                             to_floats[narrow_t](<const narrow_t*>(x + k * row_stride),
                                                 copied + k * 32, 32)
-                        plain_rows(<const char*>copied, 128, sum + i, peak + i, least + i)
+                        rk_plain_rows(<const char*>copied, 4, 128, 0, sum + i, peak + i, least + i)
             for r in range(group // 4 * 4, group):
                 for i in range(0, width, 32):
                     x = data + (first + r) * row_stride + (start + i) * size
@@ -439,6 +419,7 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t co
             sum[j] = -0.0
             peak[j] = 0
             least[j] = <uint32_t>0xffffffff
+        fill(edge)
         for r in range(group):
             x = data + (first + r) * row_stride
             edges[narrow_t](<const narrow_t*>x, columns, head, tail, edge)
