@@ -3,6 +3,7 @@
 import base64
 import itertools
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from browser import Watch, axe_violations
 
 import reducekit as rk
-from reducekit import _show
+from reducekit import _show, plot
 from reducekit.dtypes import element_type
 from reducekit.widgets import state
 
@@ -367,6 +368,22 @@ def test_axes_beyond_four_can_be_laid_out(show):
     neighbours = np.reshape(hues, (2,) * 4).take(0, 3)
     for place in range(3):
         assert not np.any(neighbours.take(0, place) == neighbours.take(1, place))
+
+
+def test_walking_over_equal_values_tells_each_cells_own_index(show):
+    page = show(AxisExplorer(np.zeros((3, 2, 2, 2, 2)), axes=[4]))
+    page.get_by_role("button", name="later along axis 0").click()
+    first = page.locator(".rkx-input .rkx-cell").first
+    assert first.get_attribute("aria-label") == "index (1, 0, 0, 0, 0) value 0.0"
+
+
+def test_the_picture_and_the_page_have_the_same_colours(show):
+    widget = AxisExplorer((2,) * 7, axes=[1, 6])
+    widget.layout_axes = [0, 1, 5, 6]
+    page = show(widget)
+    hues = page.locator(".rkx-input .rkx-cell").evaluate_all("ns => ns.map(n => n.rk.hue)")
+    drawn = re.findall(r'<rect [^>]*fill="(#\w{6})" fill-opacity', widget.to_svg())
+    assert [plot.HUES[hue] for hue in hues] == drawn[: len(hues)]
 
 
 SETTINGS = {

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import secrets
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -181,7 +182,7 @@ def svg(snapshot: dict[str, Any]) -> str:
 
     def cell(x: float, y: float, group: tuple[int, ...], value: str) -> None:
         place = groups.get(group, 0)
-        color = HUES[_hue(group)]
+        color = HUES[_hue(group, snapshot["layout_axes"])]
         parts.append(
             f'<rect x="{x}" y="{y}" width="{width - 2}" height="26" rx="4" fill="{color}" '
             f'fill-opacity=".38"/>'
@@ -314,8 +315,9 @@ def _label(picture: _Picture, axis: int, input_side: bool = True) -> str:
     return f"axis {axis}{name} ({_show.size_text(size)})"
 
 
-def _hue(index: tuple[int, ...]) -> int:
-    return sum(x * (len(index) - i) for i, x in enumerate(index)) % len(HUES)
+def _hue(index: tuple[int, ...], laid: Sequence[int]) -> int:
+    """As on the page: neighbours differ, for the axes that are laid out weigh 4, 3, 2, 1."""
+    return sum(index[axis] * (len(laid) - i) for i, axis in enumerate(laid)) % len(HUES)
 
 
 def _asset(name: str) -> str:
