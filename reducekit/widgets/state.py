@@ -422,15 +422,14 @@ def answer(
     Returns
     -------
     dict
-        ``op``, ``axes`` and ``keepdims`` to know it by; ``out``, the texts of the results
-        that are drawn, and ``code``, unless the page has them.
+        ``out``, the texts of the results that are drawn, and ``code``, unless the page has
+        them; with ``op``, ``axes`` and ``keepdims`` to know them by. Empty if it has both,
+        so that nothing is sent and nothing drawn a second time.
     """
     identity = noop_with_empty_axes and not axes
     ndim = data.ndim
     reduced = () if identity else tuple(sorted(a % ndim for a in axes) if axes else range(ndim))
-    found: dict[str, Any] = {
-        "op": op, "axes": "noop" if identity else key_of(reduced), "keepdims": bool(keepdims),
-    }  # fmt: skip
+    found: dict[str, Any] = {}
     if not drawn["cube"].get(op) and result is not None:
         whole = result.reshape([1 if a in reduced else n for a, n in enumerate(data.shape)])
         where = tuple(
@@ -442,4 +441,7 @@ def answer(
         row = schema.operator(op)
         given = [] if identity else list(reduced)
         found["code"] = _code(row, data.shape, drawn["dtype"], given, keepdims, identity)
-    return found
+    if not found:
+        return found
+    choice = {"op": op, "axes": "noop" if identity else key_of(reduced), "keepdims": bool(keepdims)}
+    return choice | found
