@@ -867,9 +867,13 @@ cdef bint walk_tiny(const job_t* job) noexcept nogil:
     cdef small_scratch_t scratch
     cdef room_t room
     cdef state_t state
-    cdef Py_ssize_t stride = 0, out_stride = 0
-    if (plan.form != RUNS and plan.form != SHORT_RUNS or plan.n_reduced != 1 or plan.n_kept > 1
-            or plan.line > FEW_COLUMNS or plan.repeats != 1):
+    cdef Py_ssize_t stride = 0, out_stride = 0, step = 1
+    cdef bint rows = plan.form == ROWS or plan.form == NARROW
+    if (plan.form == GATHER or plan.n_reduced != 1 or plan.n_kept > 1 or plan.repeats != 1
+            or columns_of(job, plan.line) > FEW_COLUMNS):
+        return False
+    if rows and (plan.reduced[0].size > FEW_ROWS
+                 or plan.n_kept and plan.kept[0].stride != plan.step * plan.itemsize):
         return False
     if plan.n_kept:
         stride = plan.kept[0].stride
@@ -881,10 +885,14 @@ cdef bint walk_tiny(const job_t* job) noexcept nogil:
     if plan.form == RUNS:
         k.runs(job.data + plan.start, plan.line, stride, 1, 0, plan.reduced[0].size, &state,
                NULL, 0)
+    elif rows:
+        step = plan.step
+        k.rows(job.data + plan.start, (plan.line - 1) * step + 1, plan.reduced[0].size,
+               plan.reduced[0].stride, &state, NULL, 0)
     else:
         k.short_runs(job.data + plan.start, plan.line, stride, 1, 0, plan.reduced[0].size, &state,
                      NULL, 0)
-    return k.finish(plan.line, 1, <double>plan.terms, job.out + plan.out_start, out_stride,
+    return k.finish(plan.line, step, <double>plan.terms, job.out + plan.out_start, out_stride,
                     room.suspects, &state, NULL, 0) == 0
 
 

@@ -174,7 +174,7 @@ cdef inline void word_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
     if state.fresh:
         word_init(0, kept, state, kind, 0)
         state.fresh = False
-    if run < <Py_ssize_t>(64 // sizeof(word_t)):
+    if run < <Py_ssize_t>(64 // sizeof(word_t)) or kept * outer == 1 and run <= 16:
         for i in range(kept):
             best = a[i]
             for o in range(outer):
