@@ -192,6 +192,9 @@ OPERATORS: tuple[Operator, ...] = (
 )
 # fmt: on
 
+# Their positions, which are their numbers in C.
+MAX, MIN, SUM = 0, 1, 2
+
 _ANY_NAME = {
     key: op for op in OPERATORS for key in (op.name, op.short, op.function, op.name.lower())
 }

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 from arrays import FLOATS, LAYOUTS, NAMES, SHARING, awkward, ordinary, subsets
-from oracles import FUNCTIONS
+from oracles import FUNCTIONS, never
 
 import reducekit  # noqa: F401
 from reducekit import _kernels
@@ -46,7 +46,7 @@ def digests():
     with np.errstate(all="ignore"):
         for name, _, data in corpus():
             for op, function in FUNCTIONS.items():
-                if (op, name) == ("sum", "bool"):
+                if never(op, name):
                     continue
                 digest = found.setdefault(f"{op} {name}", hashlib.sha256())
                 for axes in subsets(data.ndim):

@@ -11,6 +11,11 @@ REFERENCE = {op.short: getattr(reference, op.function) for op in schema.OPERATOR
 OPS = list(FUNCTIONS)
 
 
+def never(op, name):
+    """Whether an operator has no meaning for an element type, such as a sum in bool."""
+    return name in schema.operator(op).never
+
+
 def outcome(function, *args, **kwargs):
     """What a call gives: its result, or the exception that it raises."""
     try:

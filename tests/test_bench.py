@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from oracles import never
 
 import reducekit
 from reducekit import bench, cli, schema
@@ -60,7 +61,7 @@ def test_names_of_cells_are_unique():
 def test_every_operator_meets_every_type_but_sums_of_bool():
     pairs = {(cell.op.short, cell.element.name) for cell in bench.cells()}
     expected = {(op.short, row.name) for op in schema.OPERATORS for row in ELEMENT_TYPES}
-    assert pairs == expected - {("sum", "bool")}
+    assert pairs == {pair for pair in expected if not never(*pair)}
 
 
 def test_sizes_go_from_ten_to_a_hundred_million():

@@ -28,7 +28,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.lib import format as npy
-from oracles import assert_same
+from oracles import assert_same, never
 
 import reducekit as rk
 from reducekit import _files, _pieces, cli, schema
@@ -138,7 +138,7 @@ def test_every_element_type(run, row):
     np.save("data.npy", data)
     words = ["--dtype", row.name]  # needed for bfloat16, allowed for all
     for op in schema.OPERATORS:
-        if op.short == "sum" and row.name == "bool":
+        if never(op.short, row.name):
             continue
         expected = getattr(rk, op.function)(data, 1, strict=False)
         status, out, err = run("reduce", op.short, "data.npy", "--axes", "1", *words, "--no-strict")
@@ -469,7 +469,7 @@ def test_a_large_file_takes_little_memory(tmp_path, op, descr, words):
 @pytest.mark.parametrize("op", schema.OPERATORS, ids=lambda op: op.short)
 @pytest.mark.parametrize("row", ELEMENT_TYPES, ids=lambda row: row.name)
 def test_pieces_have_the_bits_of_the_whole(monkeypatch, row, op, order, kind):
-    if op.short == "sum" and row.name == "bool":
+    if never(op.short, row.name):
         return
     rng = np.random.default_rng(11)
     for shape in ((7, 5, 3), (1, 40), (40, 1), (2, 1, 2, 3), (60,), (0, 4), ()):

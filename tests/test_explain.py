@@ -16,7 +16,7 @@ import pytest
 from arrays import NAMES, collapsing, ordinary, reduced_shape, shapes, subsets
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import FUNCTIONS, OPS, assert_same, empty_value, outcome
+from oracles import FUNCTIONS, OPS, assert_same, empty_value, never, outcome
 
 import reducekit as rk
 from reducekit import atb, schema
@@ -91,7 +91,7 @@ def test_the_opset_in_force_is_used():
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("op", OPS)
 def test_the_value_of_an_empty_set(op, name):
-    if (op, name) == ("sum", "bool"):
+    if never(op, name):
         with pytest.raises(rk.DTypeError, match="bool"):
             rk.explain(op, (0, 2), 0, dtype=name, strict=False)
         return
@@ -455,7 +455,7 @@ def cases():
 @pytest.mark.parametrize("noop", [True, False])
 def test_code_for_reducekit_and_numpy_gives_the_same(op, keepdims, noop):
     for data, axes in cases():
-        if op == "sum" and data.dtype == bool:
+        if never(op, data.dtype.name):
             continue
         kwargs = {"keepdims": keepdims, "noop_with_empty_axes": noop, "strict": False}
         e = rk.explain(op, data.shape, axes, dtype=data.dtype, **kwargs)
@@ -475,7 +475,7 @@ def test_code_for_reducekit_and_numpy_gives_the_same(op, keepdims, noop):
 def test_code_for_torch_gives_the_same(op, keepdims, noop):
     torch = pytest.importorskip("torch")
     for data, axes in cases():
-        if op == "sum" and data.dtype == bool:
+        if never(op, data.dtype.name):
             continue
         kwargs = {"keepdims": keepdims, "noop_with_empty_axes": noop, "strict": False}
         e = rk.explain(op, data.shape, axes, dtype=data.dtype, **kwargs)

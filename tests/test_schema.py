@@ -148,6 +148,11 @@ def test_names_of_an_operator_are_one_word_in_three_spellings():
     assert all(op.atb_number == 0 for op in schema.OPERATORS if not op.atb)
 
 
+def test_positions_have_the_names_of_the_operators():
+    for position, op in enumerate(schema.OPERATORS):
+        assert getattr(schema, op.short.upper()) == position
+
+
 @pytest.mark.parametrize("opset", [0, -1, 29, 2**70, np.int64(0)])
 def test_unknown_opsets(opset):
     for op in schema.OPERATORS:

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from importlib import import_module
 from typing import Any
 
 import ml_dtypes
@@ -19,6 +18,7 @@ from .._pieces import PIECE, reduce_in_pieces
 from .._show import bytes_text, visible
 from ..atb import ReduceOperation, ReduceParam
 from ..dtypes import by_name
+from ..interop._progress import progress_bar
 from ._output import SHOWN, UsageError, note, say, values_text, version_table
 
 __all__ = ["atb", "explain", "opsets", "reduce"]
@@ -122,38 +122,24 @@ def _target(path: str) -> Target:
 
 def _watched(source: Source, call: _Call, quiet: bool) -> NDArray[Any]:
     """Make the call, keep its memory small, and show how far it is if it takes long."""
-    bar = None if quiet else _progress_bar(source.array.nbytes)
+    size = source.array.nbytes
+    with progress_bar(size, wanted=not quiet and size > PIECE) as done:
 
-    @contextmanager
-    def reading(piece: NDArray[Any]) -> Iterator[None]:
-        with source.reading(piece):
-            yield
-        if bar is not None:
-            bar.update(piece.nbytes)
+        @contextmanager
+        def reading(piece: NDArray[Any]) -> Iterator[None]:
+            with source.reading(piece):
+                yield
+            done(piece.nbytes)
 
-    try:
-        return call(source.array, reading)
-    except MemoryError:
-        raise MemoryError(
-            f"the data has {bytes_text(source.array.nbytes)} and is mapped, "
-            "so it is the result that does not fit"
-            if source.mapping is not None
-            else f"the data has {bytes_text(source.array.nbytes)}"
-        ) from None
-    finally:
-        if bar is not None:
-            bar.close()
-
-
-def _progress_bar(total: int) -> Any:
-    """A bar that comes up after two seconds, or None where there is no use for one."""
-    if total <= PIECE or sys.stderr is None or not sys.stderr.isatty():
-        return None
-    try:
-        tqdm: Any = import_module("tqdm")
-    except ImportError:
-        return None
-    return tqdm.tqdm(total=total, unit="B", unit_scale=True, delay=2, leave=False)
+        try:
+            return call(source.array, reading)
+        except MemoryError:
+            raise MemoryError(
+                f"the data has {bytes_text(size)} and is mapped, "
+                "so it is the result that does not fit"
+                if source.mapping is not None
+                else f"the data has {bytes_text(size)}"
+            ) from None
 
 
 def _print_result(result: NDArray[Any], quiet: bool) -> None:

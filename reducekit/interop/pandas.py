@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from .. import _engine, _refusals, _rules, schema
 from .._names import listed
+from .._show import count_text
 from ..dtypes import ElementType, element_type
 from ..errors import ArgumentError, AxesError, DTypeError
 from ._missing import need
@@ -102,7 +103,7 @@ class _Reductions:
         y    5
         """
         return self._reduce(
-            0, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {}
+            schema.MAX, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {}
         )  # fmt: skip
 
     def reduce_min(
@@ -141,7 +142,7 @@ class _Reductions:
         dtype: Int64
         """
         return self._reduce(
-            1, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {}
+            schema.MIN, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {}
         )  # fmt: skip
 
     def reduce_sum(
@@ -184,8 +185,9 @@ class _Reductions:
         dtype: float32
         """
         return self._reduce(
-            2, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {"exact": exact}
-        )
+            schema.SUM, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan,
+            {"exact": exact},
+        )  # fmt: skip
 
     def _reduce(
         self,
@@ -599,7 +601,8 @@ def frame_of(
         made = pd.RangeIndex(array.shape[axis]) if given is None else pd.Index(given)
         if len(made) != array.shape[axis]:
             raise ArgumentError(
-                f"{who}: {name} has {len(made)} labels for an axis of size {array.shape[axis]}"
+                f"{who}: {name} has {count_text(len(made), 'label')} for an axis of size "
+                f"{array.shape[axis]}; give one for each"
             )
         labels[name] = made if names[axis] is None else made.rename(names[axis])
     return pd.DataFrame(array.astype(kind.numpy_dtype, copy=False), **labels)

@@ -81,7 +81,7 @@ class _Reductions:
         dtype: int64
         """
         return self._reduce(
-            0, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs, {}
+            schema.MAX, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs, {}
         )  # fmt: skip
 
     def reduce_min(
@@ -120,7 +120,7 @@ class _Reductions:
         1
         """
         return self._reduce(
-            1, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs, {}
+            schema.MIN, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs, {}
         )  # fmt: skip
 
     def reduce_sum(
@@ -165,7 +165,7 @@ class _Reductions:
         dtype: int64
         """
         return self._reduce(
-            2, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs,
+            schema.SUM, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs,
             {"exact": exact},
         )  # fmt: skip
 

@@ -72,7 +72,8 @@ def reduce_max(
     array([[4, 5]])
     """
     return reduce(
-        0, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, progress=progress
+        schema.MAX, data, axes, keepdims, noop_with_empty_axes, opset, strict, out,
+        progress=progress,
     )  # fmt: skip
 
 
@@ -112,7 +113,8 @@ def reduce_min(
     array([1, 2])
     """
     return reduce(
-        1, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, progress=progress
+        schema.MIN, data, axes, keepdims, noop_with_empty_axes, opset, strict, out,
+        progress=progress,
     )  # fmt: skip
 
 
@@ -155,7 +157,7 @@ def reduce_sum(
     array([1.], dtype=float32)
     """
     return reduce(
-        2, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, exact, progress
+        schema.SUM, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, exact, progress
     )  # fmt: skip
 
 

@@ -453,7 +453,9 @@ class Tensor:
         array([[5],
                [4]])
         """
-        return self._reduce(0, axes, more, keepdims, noop_with_empty_axes, opset, strict, {})
+        return self._reduce(
+            schema.MAX, axes, more, keepdims, noop_with_empty_axes, opset, strict, {}
+        )
 
     def reduce_min(
         self,
@@ -499,7 +501,9 @@ class Tensor:
         >>> t.reduce_min("row", keepdims=False).numpy()
         array([1, 2])
         """
-        return self._reduce(1, axes, more, keepdims, noop_with_empty_axes, opset, strict, {})
+        return self._reduce(
+            schema.MIN, axes, more, keepdims, noop_with_empty_axes, opset, strict, {}
+        )
 
     def reduce_sum(
         self,
@@ -550,7 +554,7 @@ class Tensor:
         12
         """
         return self._reduce(
-            2, axes, more, keepdims, noop_with_empty_axes, opset, strict, {"exact": exact}
+            schema.SUM, axes, more, keepdims, noop_with_empty_axes, opset, strict, {"exact": exact}
         )
 
     def _reduce(

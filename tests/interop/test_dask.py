@@ -9,7 +9,7 @@ import pytest
 from arrays import FLOATS, INTEGERS, NAMES, awkward, ordinary, subsets
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import FUNCTIONS, OPS, assert_same, outcome
+from oracles import FUNCTIONS, OPS, assert_same, never, outcome
 from strategies import reductions
 
 import reducekit as rk
@@ -59,7 +59,7 @@ def _nothing_is_computed_by_the_call(request):
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("op", OPS)
 def test_every_type(op, name):
-    if (op, name) == ("sum", "bool"):
+    if never(op, name):
         return
     array = awkward(name, (5, 6, 4), np.random.default_rng(1), nan=True)
     for axes in subsets(3):
@@ -81,7 +81,7 @@ def test_chunks_of_size_0(name):
     array = ordinary(name, (6, 4), np.random.default_rng(2))
     for chunks in [((0, 3, 0, 3), (4,)), ((6, 0), (0, 4)), ((0, 6), (2, 0, 2))]:
         for op in OPS:
-            if (op, name) != ("sum", "bool"):
+            if not never(op, name):
                 for axes in subsets(2):
                     check(op, array, chunks, axes, strict=False)
 
@@ -91,7 +91,7 @@ def test_chunks_of_size_0(name):
 def test_reductions_of_nothing(shape, name):
     array = np.zeros(shape, by_name(name).numpy_dtype)
     for op in OPS:
-        if (op, name) != ("sum", "bool"):
+        if not never(op, name):
             for axes in subsets(len(shape)):
                 check(op, array, -1, axes, strict=False)
 

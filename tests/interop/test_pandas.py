@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arrays import NAMES, awkward, ordinary
 from interpreter import fresh
-from oracles import FUNCTIONS, OPS, assert_same
+from oracles import FUNCTIONS, OPS, assert_same, never
 
 import reducekit as rk
 from reducekit.dtypes import by_name
@@ -48,7 +48,7 @@ def test_every_type_and_storage(name, storage):
         df = make(frame(name), storage)
     plain = frame(name).to_numpy()
     for op in OPS:
-        if (op, name) == ("sum", "bool"):
+        if never(op, name):
             continue
         for axis in (0, 1):
             want = FUNCTIONS[op](plain, axis, keepdims=False, strict=False)
@@ -311,7 +311,7 @@ def test_tensor_to_frame():
         rk.Tensor(np.zeros((1, 1, 1))).to_frame()
     with pytest.raises(rk.DTypeError, match="no bfloat16"):
         rk.Tensor(np.zeros((1, 1), by_name("bfloat16").numpy_dtype)).to_frame()
-    with pytest.raises(rk.ArgumentError, match="columns has 1 labels for an axis of size 2"):
+    with pytest.raises(rk.ArgumentError, match="1 label for an axis of size 2; give one for"):
         rk.Tensor([[1, 2]]).to_frame(columns=["a"])
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from arrays import NAMES, ordinary, subsets
 from interpreter import fresh
-from oracles import FUNCTIONS, OPS, assert_same
+from oracles import FUNCTIONS, OPS, assert_same, never
 
 import reducekit as rk
 
@@ -35,7 +35,7 @@ def array(name="float32", chunks=None):
 def test_every_type(name, chunks):
     x = array(name, chunks)
     for op in OPS:
-        if (op, name) == ("sum", "bool"):
+        if never(op, name):
             continue
         for axes in subsets(3):
             for keepdims in (False, True):

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 from arrays import NAMES, awkward, ordinary, subsets
-from oracles import FUNCTIONS, OPS, assert_same, outcome
+from oracles import FUNCTIONS, OPS, assert_same, never, outcome
 
 import reducekit as rk
 
@@ -39,7 +39,7 @@ def test_every_type(name, monkeypatch):
     for room in (1, 10**9):
         monkeypatch.setattr(ours, "_BLOCK_BYTES", room)
         for op in OPS:
-            if (op, name) != ("sum", "bool"):
+            if not never(op, name):
                 for axes in subsets(3):
                     check(op, array, z, axes, strict=False)
                     check(op, array, z, axes, strict=False, keepdims=False)
