@@ -882,7 +882,7 @@ cdef bint walk_tiny(const job_t* job) noexcept nogil:
     point_at(&state, &room)
     state.fresh = True
     set_state(job, &state)
-    if plan.form == RUNS:
+    if plan.form == RUNS or plan.form == SHORT_RUNS and plan.terms * plan.line <= 16:
         k.runs(job.data + plan.start, plan.line, stride, 1, 0, plan.reduced[0].size, &state,
                NULL, 0)
     elif rows:

@@ -544,7 +544,7 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
             RK_WORK(data + k * 8, stride, n, RK_NEXT(k, 8), sums + k, rests + k, peak + k, j - k);
             continue;
         }
-        memset(copy, 0, sizeof copy);
+        memset(copy, 0, (size_t)n * 128);
         for (k = 0; k < n; k++) memcpy(copy + k * 16, data + k * stride, (size_t)width * 8);
         memset(a, 0, sizeof a); memset(b, 0, sizeof b); memset(c, 0, sizeof c);
         memcpy(a, sums, (size_t)width * 8);
@@ -577,7 +577,7 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
                 work(data + k * item, n, stride, RK_NEXT(k, item), k, j); \
                 continue; \
             } \
-            memset(copy, 0, sizeof copy); \
+            memset(copy, 0, (size_t)(n * RK_STRIP * item)); \
             for (k = 0; k < n; k++) \
                 memcpy(copy + k * RK_STRIP, data + k * stride, (size_t)width * sizeof(type)); \
             work((const char *)copy, n, RK_STRIP * item, 0, 0, 0); \

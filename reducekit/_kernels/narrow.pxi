@@ -331,6 +331,7 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
     cdef uint16_t mosts[1056]
     cdef uint16_t leasts[1056]
     cdef double before, sum_, z
+    cdef const narrow_t* x
     cdef const char* p
     cdef uint32_t m
     # 4096 float16 add up exactly: less than 2^28 in steps of 2^-24.
@@ -340,6 +341,16 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
     if fresh:
         memset(c, 0, columns * 4)
         memset(d, 0xff, columns * 4)
+    if fresh and columns * rows <= 32:
+        for j in range(columns):
+            sum_ = -0.0
+            for start in range(rows):
+                x = <const narrow_t*>(data + start * row_stride) + j
+                sum_ += widen[narrow_t](x[0])
+                gather_evidence[narrow_t](x, 1, &c[j], &d[j])
+            a[j] = sum_
+            b[j] = 0
+        return
     for first in range(0, columns, 1024):
         width = columns - first if columns - first < 1024 else 1024
         if narrow_t is brain_t:
