@@ -510,6 +510,23 @@ def test_values_are_legible_on_every_colour(show, scheme):
     assert min(rest + lit) > 4.5
 
 
+def test_the_code_can_be_copied_or_is_selected_where_it_may_not(show):
+    page = show(AxisExplorer(NAMED, axes=[0, 1]))
+    page.get_by_role("button", name="NumPy").click()
+    code = rk.explain("max", (2, 3, 2), [0, 1]).code["numpy"]
+    page.get_by_role("button", name="Copy").click()  # a page without an address has no clipboard
+    assert page.get_by_role("button", name="Selected").count() == 1
+    assert page.evaluate("getSelection().toString()") == code
+    axis(page, 1).click()
+    page.evaluate(
+        "Object.defineProperty(navigator, 'clipboard',"
+        "{ value: { writeText: async (text) => { window.copied = text; } } })"
+    )
+    page.get_by_role("button", name="Copy").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    assert page.evaluate("copied") == rk.explain("max", (2, 3, 2), [0]).code["numpy"]
+
+
 def test_a_page_that_reads_from_the_right_shows_the_same_picture(show):
     page = show(AxisExplorer(NAMED, axes=[0, 1]))
     before = page.locator(".rkx-stage").screenshot()
