@@ -246,6 +246,48 @@ def test_a_tensor_of_1e9_elements_is_sampled_with_true_results():
     assert w._view["start"] == [0, 0, 777]
 
 
+def test_a_cast_takes_no_memory_for_axes_of_stride_0():
+    w = AxisExplorer((10**6, 10**6, 10), axes=[1])
+    w.dtype = "int8"
+    assert w.data.dtype == np.int8
+    assert w.data.shape == (10**6, 10**6, 10)
+    assert _show.occupied(w.data) < 10**8
+    assert w.error == ""
+    w = AxisExplorer(np.broadcast_to(np.float32(2.5), ()), dtype="int8")
+    assert w.result == 2
+    assert AxisExplorer((0, 3), dtype="float16").data.shape == (0, 3)
+
+
+def test_walking_computes_no_result_again():
+    w = AxisExplorer((100, 100, 100), axes=[2])
+    before = w.result
+    w.corner = [50, 60, 70]
+    w.layout_axes = [0, 1]
+    assert w.result is before
+    assert w._view["start"][:2] == [50, 60]
+    w.dtype = "int32"
+    assert w.result is not before
+
+
+def test_results_are_not_compared_with_each_other():
+    compared = []
+
+    class Array(np.ndarray):
+        __hash__ = None
+
+        def __eq__(self, other):
+            compared.append(other)
+            return False
+
+    w = AxisExplorer((2, 3), axes=[0])
+    seen = []
+    w.observe(lambda change: seen.append(change.new.shape), "result")
+    w.set_trait("result", w.result.view(Array))
+    w.axes = [1]
+    assert seen == [(1, 3), (2, 1)]
+    assert not compared
+
+
 def test_a_shape_too_large_to_compute_is_still_explained():
     w = AxisExplorer((2**20, 2**20), axes=[1])
     assert w.result is None

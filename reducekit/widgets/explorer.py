@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from .. import _engine, _rules, atb, schema
 from .._names import to_positions
-from ..dtypes import by_name, element_type
+from ..dtypes import element_type
 from ..errors import ArgumentError, AxesError
 from ..explain import explain
 from ..plot import to_tensor
@@ -23,6 +23,16 @@ __all__ = ["AxisExplorer"]
 
 _STATIC = Path(__file__).parent / "static"
 APIS = ("onnx", "atb")
+
+
+class _Array(traitlets.Any):
+    """A trait whose values are not compared: NumPy would broadcast them against each other."""
+
+    def set(self, obj: Any, value: Any) -> None:
+        old = obj._trait_values.get(self.name)
+        obj._trait_values[self.name] = value
+        if old is not value:
+            obj._notify_trait(self.name, old, value)
 
 
 class AxisExplorer(anywidget.AnyWidget):
@@ -101,7 +111,7 @@ class AxisExplorer(anywidget.AnyWidget):
     layout_axes = traitlets.List(traitlets.Int()).tag(sync=True)
     corner = traitlets.List(traitlets.Int()).tag(sync=True)
     error = traitlets.Unicode("").tag(sync=True)
-    result = traitlets.Any(None, allow_none=True)
+    result = _Array(None, allow_none=True)
 
     _key = traitlets.Unicode().tag(sync=True)
     _view = traitlets.Dict().tag(sync=True)
@@ -205,24 +215,21 @@ class AxisExplorer(anywidget.AnyWidget):
             )
         return [max(0, min(place, size - 1)) for place, size in zip(corner, shape, strict=True)]
 
-    def _redraw(self, _change: Any) -> None:
-        self._draw()
+    def _redraw(self, change: Any) -> None:
+        self._draw(change.name == "dtype")
 
     def _follow(self, _change: Any) -> None:
         # The page sends several traits at once, and each would ask for the same answer.
         if self._choice() != self._last:
             self._decide()
 
-    def _draw(self) -> None:
-        kind = by_name(self.dtype)
-        data = self._original
-        if data.dtype != kind.numpy_dtype:
-            with np.errstate(all="ignore"):  # a cast that overflows is part of the lesson
-                data = data.astype(kind.numpy_dtype)
-        self._data = data
+    def _draw(self, anew: bool = True) -> None:
+        # Who walks through a tensor sees other elements of the same data and result.
+        if anew:
+            self._data = state.cast(self._original, self.dtype)
         with self.hold_sync():
-            self._view = state.view(data, self._names, self.layout_axes, self.corner)
-            self._decide()
+            self._view = state.view(self._data, self._names, self.layout_axes, self.corner)
+            self._decide(anew)
 
     def _choice(self) -> tuple[Any, ...]:
         return (
@@ -230,7 +237,7 @@ class AxisExplorer(anywidget.AnyWidget):
             self.strict, self.api, self.dtype,
         )  # fmt: skip
 
-    def _decide(self) -> None:
+    def _decide(self, anew: bool = True) -> None:
         self._last = self._choice()
         error = state.refusal(
             self.op, self._data.shape, self.axes, self.keepdims, self.noop_with_empty_axes,
@@ -241,8 +248,8 @@ class AxisExplorer(anywidget.AnyWidget):
             if error:
                 self.result = None
                 return
-            # NumPy would compare arrays where traitlets asks whether anything changed.
-            self.result = self._compute()
+            if anew:
+                self.result = self._compute()
             noop = self.noop_with_empty_axes and self.api == "onnx"
             keepdims = self.keepdims and self.api == "onnx"
             self._answer = state.answer(

@@ -26,6 +26,7 @@ __all__ = [
     "MOST_CELLS",
     "answer",
     "block",
+    "cast",
     "example",
     "refusal",
     "view",
@@ -73,6 +74,28 @@ def example(shape: Sequence[int], dtype: str = "float32") -> NDArray[Any]:
         values = values % 3 == 0
     data = values.astype(kind.numpy_dtype).reshape(part)
     return np.broadcast_to(data, shape)
+
+
+def cast(data: NDArray[Any], dtype: str) -> NDArray[Any]:
+    """The elements as another type, with NumPy's arithmetic; overflow is part of the lesson.
+
+    Returns
+    -------
+    numpy.ndarray
+        Axes of stride 0 keep their stride, so that a tensor that takes no memory takes
+        none as another type.
+
+    Examples
+    --------
+    >>> cast(np.broadcast_to(np.float32([1.5, 300]), (10**9, 2)), "uint8").strides
+    (0, 1)
+    """
+    wanted = by_name(dtype).numpy_dtype
+    if data.dtype == wanted:
+        return data
+    once = data[tuple(slice(1) if step == 0 else slice(None) for step in data.strides)]
+    with np.errstate(all="ignore"):
+        return np.broadcast_to(once.astype(wanted), data.shape)
 
 
 def block(
