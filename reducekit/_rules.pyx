@@ -23,6 +23,11 @@ import numpy as np
 from . import _refusals, schema
 from .dtypes import ELEMENT_TYPES, element_type
 
+cdef extern from "_threads.h":
+    ctypedef long long rk_atomic
+    long long rk_load(rk_atomic*) noexcept nogil
+    void rk_store(rk_atomic*, long long) noexcept nogil
+
 cdef enum:
     MAX_ROWS = 64
     MAX_OPSET = 64
@@ -85,8 +90,8 @@ fill()
 
 # ---------------------------------------------------------------- the opset in force
 
-cdef int DEFAULT_OPSET = NEWEST
-cdef bint CONTEXT_USED = False             # spares the look-up until opset() is first used
+cdef rk_atomic DEFAULT_OPSET = NEWEST
+cdef rk_atomic CONTEXT_USED = False        # spares the look-up until opset() is first used
 CURRENT = ContextVar("reducekit.opset")
 
 
@@ -113,8 +118,7 @@ def set_default_opset(opset):
     18
     >>> rk.set_default_opset("latest")
     """
-    global DEFAULT_OPSET
-    DEFAULT_OPSET = schema.check_opset("set_default_opset", opset)
+    rk_store(&DEFAULT_OPSET, schema.check_opset("set_default_opset", opset))
 
 
 def get_default_opset():
@@ -158,9 +162,8 @@ def opset(version):
     ...     rk.reduce_max([1.0, 2.0], [-1])
     array([2.])
     """
-    global CONTEXT_USED
     number = schema.check_opset("opset", version)
-    CONTEXT_USED = True
+    rk_store(&CONTEXT_USED, True)
     token = CURRENT.set(number)
     try:
         yield number
@@ -171,13 +174,13 @@ def opset(version):
 cdef int current_opset() except -1:
     cdef PyObject* value = NULL
     cdef int number
-    if CONTEXT_USED:
+    if rk_load(&CONTEXT_USED):
         PyContextVar_Get(CURRENT, NULL, &value)
         if value is not NULL:
             number = <object>value
             Py_XDECREF(value)
             return number
-    return DEFAULT_OPSET
+    return <int>rk_load(&DEFAULT_OPSET)
 
 
 # ---------------------------------------------------------------- the checks

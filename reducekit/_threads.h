@@ -7,13 +7,21 @@
 /* A name by which threadpoolctl can tell this library from others called _threads. */
 int reducekit_threads = 1;
 
+/* Where the next part of the work stands while there is none. */
+#define RK_CLOSED ((int64_t)1 << 62)
+
 #if defined(_MSC_VER)
 #include <intrin.h>
 #include <process.h>
 #include <windows.h>
 typedef volatile __int64 rk_atomic;
 static __inline int64_t rk_add(rk_atomic *p, int64_t x) { return _InterlockedExchangeAdd64(p, x); }
+#if defined(_M_X64)
+/* There every load acquires, and the stores below are full barriers. */
+static __inline int64_t rk_load(rk_atomic *p) { return *p; }
+#else
 static __inline int64_t rk_load(rk_atomic *p) { return _InterlockedExchangeAdd64(p, 0); }
+#endif
 static __inline void rk_store(rk_atomic *p, int64_t x) { _InterlockedExchange64(p, x); }
 static __inline int rk_swap(rk_atomic *p, int64_t from, int64_t to) {
     return _InterlockedCompareExchange64(p, to, from) == from;

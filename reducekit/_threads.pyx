@@ -26,6 +26,7 @@ from .errors import short, show_int
 cdef extern from "_threads.h":
     long long rk_add(rk_atomic*, long long) noexcept nogil
     void rk_pause() noexcept nogil
+    long long CLOSED "RK_CLOSED"
 
 cdef extern from "pythread.h":
     ctypedef void* PyThread_type_lock
@@ -50,7 +51,7 @@ cdef struct team_t:
     work_t work
     void* context
     long long parts
-    rk_atomic next              # the next part; past `parts` between jobs
+    rk_atomic next              # the next part; CLOSED and more between jobs
     rk_atomic active            # members that may be looking at the job
     rk_atomic job               # counts jobs
     rk_atomic wanted        # members below this number may take part
@@ -60,14 +61,15 @@ cdef struct team_t:
 cdef team_t* TEAM = NULL        # of the process TEAM_OF; a forked child makes its own
 cdef rk_atomic TEAM_OF = 0
 cdef rk_atomic BUSY = 0
-cdef int THREADS = 1
+cdef rk_atomic THREADS = 1
 
 
 cdef void take_parts(team_t* team, bint caller) noexcept nogil:
     cdef long long part
     while True:
         part = rk_add(&team.next, 1)
-        if part >= team.parts:
+        # A latecomer must not read what the next caller is writing.
+        if part >= CLOSED or part >= team.parts:
             return
         team.work(team.context, part, caller)
 
@@ -126,7 +128,7 @@ cdef void run_parts(work_t work, void* context, Py_ssize_t parts) noexcept nogil
     global TEAM
     cdef Py_ssize_t i
     cdef long long process, owner
-    cdef int wanted = THREADS - 1, helpers, m, looks
+    cdef int wanted = <int>rk_load(&THREADS) - 1, helpers, m, looks
     cdef team_t* team
     if wanted > parts - 1:
         wanted = parts - 1
@@ -143,7 +145,7 @@ cdef void run_parts(work_t work, void* context, Py_ssize_t parts) noexcept nogil
                 team = <team_t*>PyMem_RawMalloc(sizeof(team_t))
                 if team != NULL:
                     memset(team, 0, sizeof(team_t))
-                    rk_store(&team.next, <long long>1 << 62)
+                    rk_store(&team.next, CLOSED)
                 TEAM = team
                 rk_store(&BUSY, 0)
                 rk_store(&TEAM_OF, process)
@@ -163,7 +165,7 @@ cdef void run_parts(work_t work, void* context, Py_ssize_t parts) noexcept nogil
         if rk_swap(&team.member[m].asleep, 1, 0):
             PyThread_release_lock(team.member[m].lock)
     take_parts(team, True)
-    rk_store(&team.next, <long long>1 << 62)
+    rk_store(&team.next, CLOSED)
     looks = 0
     while rk_load(&team.active) != 0:
         looks += 1
@@ -175,7 +177,7 @@ cdef void run_parts(work_t work, void* context, Py_ssize_t parts) noexcept nogil
 
 
 cdef int threads_in_use() noexcept nogil:
-    return THREADS
+    return <int>rk_load(&THREADS)
 
 
 def set_num_threads(n):
@@ -204,14 +206,13 @@ def set_num_threads(n):
     1
     >>> rk.set_num_threads(before)
     """
-    global THREADS
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"set_num_threads: n={short(n)} has type {type(n).__name__}; use an int")
     number = int(index(n))
     if number < 1:
         raise _refusals.ArgumentError(
             f"set_num_threads: n={show_int(number)} is below 1; use 1 to {MOST_THREADS}")
-    THREADS = min(number, MOST_THREADS)
+    rk_store(&THREADS, min(number, MOST_THREADS))
 
 
 def get_num_threads():
@@ -230,7 +231,7 @@ def get_num_threads():
     >>> rk.get_num_threads() >= 1
     True
     """
-    return THREADS
+    return rk_load(&THREADS)
 
 
 def _from_environment():

@@ -16,7 +16,7 @@ def node_cases():
         warnings.simplefilter("ignore")  # cases of other operators divide by zero on purpose
         from onnx.backend.test.case.node import collect_testcases
 
-        cases = collect_testcases()
+        cases = collect_testcases(None)
     names = {op.name: op for op in schema.OPERATORS}
     for case in cases:
         nodes = case.model.graph.node
