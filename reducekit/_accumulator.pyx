@@ -559,9 +559,10 @@ cdef class Accumulator:
             raise _refusals.dtype_never("Accumulator", np.dtype(dtype))
         if row.kind == "bool":
             raise _refusals.bool_sum("Accumulator")
-        self.kind = ELEMENT_TYPES.index(row)
-        self.is_float = row.kind == "float"
-        self.clear()
+        with cython.critical_section(self):
+            self.kind = ELEMENT_TYPES.index(row)
+            self.is_float = row.kind == "float"
+            self.clear()
 
     cdef void clear(self):
         exact_clear(&self.acc)
@@ -576,7 +577,9 @@ cdef class Accumulator:
     @property
     def count(self):
         """How many elements were added."""
-        return self.terms
+        with cython.critical_section(self):
+            terms = self.terms
+        return terms
 
     def add(self, chunk):
         """Add all elements of an array.
@@ -738,24 +741,27 @@ cdef class Accumulator:
         if (terms < 0 or exponent < 0 or not 0 <= flags < 32
                 or exponent + whole.bit_length() > room):
             raise ArgumentError("Accumulator: the pickled state is damaged")
-        self.clear()
-        self.terms = terms
-        if not self.is_float:
-            self.wrapped = whole & (2**64 - 1)
-            return
-        whole <<= exponent
-        for i in range(CHUNKS - 1):
-            self.acc.chunk[i] = whole & 0xffffffff
-            whole >>= 32
-        self.acc.chunk[CHUNKS - 1] = whole
-        self.acc.nan, self.acc.plus, self.acc.minus = flags & 1, flags >> 1 & 1, flags >> 2 & 1
-        self.acc.negative_zeros, self.acc.any = flags >> 3 & 1, flags >> 4 & 1
+        with cython.critical_section(self):
+            self.clear()
+            self.terms = terms
+            if self.is_float:
+                whole <<= exponent
+                for i in range(CHUNKS - 1):
+                    self.acc.chunk[i] = whole & 0xffffffff
+                    whole >>= 32
+                self.acc.chunk[CHUNKS - 1] = whole
+                self.acc.nan, self.acc.plus = flags & 1, flags >> 1 & 1
+                self.acc.minus = flags >> 2 & 1
+                self.acc.negative_zeros, self.acc.any = flags >> 3 & 1, flags >> 4 & 1
+            else:
+                self.wrapped = whole & (2**64 - 1)
 
     def __sizeof__(self):
         return sizeof(exact_t) + 64
 
     def __repr__(self):
-        return f"Accumulator(dtype={self.dtype.name}, count={self.terms}, sum={self.round()!s})"
+        cdef Accumulator held = self.copy()
+        return f"Accumulator(dtype={self.dtype.name}, count={held.terms}, sum={held.round()!s})"
 
 
 cdef bint fits(narrow, wide):

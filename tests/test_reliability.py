@@ -328,7 +328,7 @@ def test_many_threads_while_the_default_opset_changes(seconds):
 REDUCE = """
 import multiprocessing, os, sys, threading, time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-import numpy as np
+import numpy as np, numpy.random
 import reducekit as rk
 
 def reduce(seed):
