@@ -39,7 +39,13 @@ def test_a_class_without_a_hash_or_a_module_is_read_like_any_other():
         def __array__(self, dtype=None, copy=None):
             return np.array([1, 5])
 
-    assert rk.reduce_max(Given()).tolist() == [5]
+    try:
+        np.asarray(Given())
+    except TypeError:  # as NumPy without the GIL has it
+        with pytest.raises(TypeError, match="unhashable"):
+            rk.reduce_max(Given())
+    else:
+        assert rk.reduce_max(Given()).tolist() == [5]
     nowhere = type("Nowhere", (list,), {"__module__": None})
     assert rk.reduce_max(nowhere([1, 5])).tolist() == [5]
 
