@@ -559,9 +559,11 @@ cdef class Accumulator:
             raise _refusals.dtype_never("Accumulator", np.dtype(dtype))
         if row.kind == "bool":
             raise _refusals.bool_sum("Accumulator")
+        cdef int kind = ELEMENT_TYPES.index(row)
+        cdef bint is_float = row.kind == "float"
         with cython.critical_section(self):
-            self.kind = ELEMENT_TYPES.index(row)
-            self.is_float = row.kind == "float"
+            self.kind = kind
+            self.is_float = is_float
             self.clear()
 
     cdef void clear(self):
