@@ -71,7 +71,7 @@ def at_once(*functions):
 
 
 def test_one_accumulator_in_many_threads():
-    """Added to, merged, read, shown and pickled all at once: each sees all of a chunk or nothing."""
+    """Added to, merged, read and shown all at once: each sees all of a chunk or nothing."""
     acc, side = rk.Accumulator("float32"), rk.Accumulator("float32")
     chunk = np.full(1000, 0.1, np.float32)
     side.add(chunk)
