@@ -36,6 +36,8 @@ SEE = """async scheme => {
     faults.push('scrolls sideways: ' + [...document.querySelectorAll('body *')]
       .filter(e => e.getBoundingClientRect().right > root.clientWidth + 1)
       .slice(0, 5).map(e => e.tagName + '.' + e.className).join(', '));
+  for (const head of document.querySelectorAll('h1, h2, h3'))
+    if (head.scrollWidth > head.clientWidth + 1) faults.push('cuts off ' + head.textContent);
   return faults;
 }"""
 
