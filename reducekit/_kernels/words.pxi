@@ -203,6 +203,50 @@ cdef inline void word_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
             a[first + i] = join(source[i], a[first + i])
 
 
+cdef inline void word_pass(const word_t[:, ::1] v, Py_ssize_t r, int count, word_t* best,
+                           Py_ssize_t width, word_t flip, word_t fold, word_t turn,
+                           const bint first) noexcept nogil:
+    """One, two, three or four rows into a vector; `first` says that it holds nothing yet."""
+    cdef Py_ssize_t j
+    cdef word_t x
+    for j in range(width):
+        x = take(v[r, j], flip, fold, turn)
+        if count > 1:
+            x = join(take(v[r + 1, j], flip, fold, turn), x)
+        if count > 2:
+            x = join(take(v[r + 2, j], flip, fold, turn), x)
+        if count > 3:
+            x = join(take(v[r + 3, j], flip, fold, turn), x)
+        best[j] = x if first else join(x, best[j])
+
+
+cdef inline void word_lines(const char* data, Py_ssize_t width, Py_ssize_t rows,
+                              Py_ssize_t row_stride, word_t* best, const state_t* state,
+                              const bint fresh) noexcept nogil:
+    """Columns into an array that may hold something already."""
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    cdef const word_t[:, ::1] v = None
+    cdef Py_ssize_t r = 0
+    bind2(data, rows, width, row_stride, sizeof(word_t), v)
+    if fresh:
+        r = rows & 3
+        if r == 1:
+            word_pass(v, 0, 1, best, width, flip, fold, turn, True)
+        elif r == 2:
+            word_pass(v, 0, 2, best, width, flip, fold, turn, True)
+        elif r == 3:
+            word_pass(v, 0, 3, best, width, flip, fold, turn, True)
+        else:
+            word_pass(v, 0, 4, best, width, flip, fold, turn, True)
+            r = 4
+    while r + 4 <= rows:
+        word_pass(v, r, 4, best, width, flip, fold, turn, False)
+        r += 4
+    while r < rows:
+        word_pass(v, r, 1, best, width, flip, fold, turn, False)
+        r += 1
+
+
 cdef inline void word_columns(const char** rows, Py_ssize_t count, Py_ssize_t width, word_t* best,
                               const state_t* state, bint fresh, bint last) noexcept nogil:
     """The columns of a few rows into an array, or, with `last`, their results."""
@@ -250,24 +294,56 @@ cdef inline int rows_at(const char* data, Py_ssize_t rows, Py_ssize_t row_stride
     return most
 
 
+cdef inline bint far_apart(Py_ssize_t rows, Py_ssize_t row_stride) noexcept nogil:
+    """Rows of which the processor loses track: it follows some, or many that lie close together.
+
+    int32, (1000, 1000) over axis 0: 104 GB/s line by line, 76 in strips that ask ahead.
+    """
+    return rows > 4 and row_stride >= 65536
+
+
 cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                            Py_ssize_t row_stride, state_t* state,
                            const word_t* kind, int order) noexcept nogil:
+    cdef word_t* a = <word_t*>state.a
+    cdef int64_t room[512]
     cdef const char* at[16]
-    cdef Py_ssize_t first = 0
+    cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
     cdef int count
-    while first < rows:
-        count = rows_at(data + first * row_stride, rows - first, row_stride, at)
-        word_columns(at, count, columns, <word_t*>state.a, state, state.fresh, False)
-        state.fresh = False
-        first += count
+    if far_apart(rows, row_stride):
+        while first < rows:
+            count = rows_at(data + first * row_stride, rows - first, row_stride, at)
+            word_columns(at, count, columns, a, state, state.fresh, False)
+            state.fresh = False
+            first += count
+        return
+    while first < columns:
+        width = columns - first if columns - first < most else most
+        if state.fresh:
+            word_lines(data + first * size, width, rows, row_stride, <word_t*>room, state, True)
+        else:
+            memcpy(room, a + first, width * size)
+            word_lines(data + first * size, width, rows, row_stride, <word_t*>room, state, False)
+        memcpy(a + first, room, width * size)
+        first += most
+    state.fresh = False
 
 
 cdef inline bint word_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                                Py_ssize_t row_stride, char* out, const state_t* state,
                                const word_t* kind, int order) noexcept nogil:
+    cdef int64_t room[512]
     cdef const char* at[16]
-    word_columns(at, rows_at(data, rows, row_stride, at), columns, <word_t*>out, state, True, True)
+    cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
+    if far_apart(rows, row_stride):
+        word_columns(at, rows_at(data, rows, row_stride, at), columns, <word_t*>out, state, True,
+                     True)
+        return True
+    while first < columns:
+        width = columns - first if columns - first < most else most
+        word_lines(data + first * size, width, rows, row_stride, <word_t*>room, state, True)
+        give(<const word_t*>room, 1, width, <word_t*>out + first, state)
+        first += most
     return True
 
 
