@@ -87,30 +87,30 @@ cdef extern from "lanes.h":
                        double* rests, bint single, bint pairs) noexcept nogil
 
 cdef extern from "words.h":
-    void rk_keys8(const char** rows, Py_ssize_t count, Py_ssize_t width, int8_t* best, int8_t flip,
-                int8_t fold, int8_t turn, int8_t quiet, int8_t top, bint fresh, bint last,
-                Py_ssize_t ahead) noexcept nogil
-    void rk_keys16(const char** rows, Py_ssize_t count, Py_ssize_t width, int16_t* best, int16_t flip,
-                int16_t fold, int16_t turn, int16_t quiet, int16_t top, bint fresh, bint last,
-                Py_ssize_t ahead) noexcept nogil
-    void rk_keys32(const char** rows, Py_ssize_t count, Py_ssize_t width, int32_t* best, int32_t flip,
-                int32_t fold, int32_t turn, int32_t quiet, int32_t top, bint fresh, bint last,
-                Py_ssize_t ahead) noexcept nogil
-    void rk_keys64(const char** rows, Py_ssize_t count, Py_ssize_t width, int64_t* best, int64_t flip,
-                int64_t fold, int64_t turn, int64_t quiet, int64_t top, bint fresh, bint last,
-                Py_ssize_t ahead) noexcept nogil
-    void rk_sums8(const char** rows, Py_ssize_t count, Py_ssize_t width, uint8_t* best, uint8_t flip,
-                uint8_t fold, uint8_t turn, uint8_t quiet, uint8_t top, bint fresh, bint last,
-                Py_ssize_t ahead) noexcept nogil
-    void rk_sums16(const char** rows, Py_ssize_t count, Py_ssize_t width, uint16_t* best, uint16_t flip,
-                uint16_t fold, uint16_t turn, uint16_t quiet, uint16_t top, bint fresh, bint last,
-                Py_ssize_t ahead) noexcept nogil
-    void rk_sums32(const char** rows, Py_ssize_t count, Py_ssize_t width, uint32_t* best, uint32_t flip,
-                uint32_t fold, uint32_t turn, uint32_t quiet, uint32_t top, bint fresh, bint last,
-                Py_ssize_t ahead) noexcept nogil
-    void rk_sums64(const char** rows, Py_ssize_t count, Py_ssize_t width, uint64_t* best, uint64_t flip,
-                uint64_t fold, uint64_t turn, uint64_t quiet, uint64_t top, bint fresh, bint last,
-                Py_ssize_t ahead) noexcept nogil
+    void rk_keys8(const char** rows, Py_ssize_t count, Py_ssize_t width, int8_t* best,
+                  int8_t flip, int8_t fold, int8_t turn, int8_t quiet,
+                  int8_t top, bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
+    void rk_keys16(const char** rows, Py_ssize_t count, Py_ssize_t width, int16_t* best,
+                   int16_t flip, int16_t fold, int16_t turn, int16_t quiet,
+                   int16_t top, bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
+    void rk_keys32(const char** rows, Py_ssize_t count, Py_ssize_t width, int32_t* best,
+                   int32_t flip, int32_t fold, int32_t turn, int32_t quiet,
+                   int32_t top, bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
+    void rk_keys64(const char** rows, Py_ssize_t count, Py_ssize_t width, int64_t* best,
+                   int64_t flip, int64_t fold, int64_t turn, int64_t quiet,
+                   int64_t top, bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
+    void rk_sums8(const char** rows, Py_ssize_t count, Py_ssize_t width, uint8_t* best,
+                  uint8_t flip, uint8_t fold, uint8_t turn, uint8_t quiet,
+                  uint8_t top, bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
+    void rk_sums16(const char** rows, Py_ssize_t count, Py_ssize_t width, uint16_t* best,
+                   uint16_t flip, uint16_t fold, uint16_t turn, uint16_t quiet,
+                   uint16_t top, bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
+    void rk_sums32(const char** rows, Py_ssize_t count, Py_ssize_t width, uint32_t* best,
+                   uint32_t flip, uint32_t fold, uint32_t turn, uint32_t quiet,
+                   uint32_t top, bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
+    void rk_sums64(const char** rows, Py_ssize_t count, Py_ssize_t width, uint64_t* best,
+                   uint64_t flip, uint64_t fold, uint64_t turn, uint64_t quiet,
+                   uint64_t top, bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
 
 ctypedef fused word_t:
     int8_t                     # order keys, of which the largest is wanted
