@@ -370,6 +370,19 @@ def test_axes_beyond_four_can_be_laid_out(show):
         assert not np.any(neighbours.take(0, place) == neighbours.take(1, place))
 
 
+def test_a_part_stands_until_python_has_laid_out_other_axes(show):
+    page = show(AxisExplorer((30,) * 5, axes=[4]))
+    before = cells(page, "input")
+    page.evaluate(
+        "async () => {"
+        "  const { model } = document.querySelector('.rkx').parentNode.rkExplorer;"
+        "  model.set('layout_axes', [0, 1, 3, 4]);"
+        "  await new Promise((done) => setTimeout(done, 20)); }"
+    )
+    assert cells(page, "input") == before
+    assert [axis(page, a).count() for a in range(5)] == [0, 1, 1, 1, 1]
+
+
 def test_walking_over_equal_values_tells_each_cells_own_index(show):
     page = show(AxisExplorer(np.zeros((3, 2, 2, 2, 2)), axes=[4]))
     page.get_by_role("button", name="later along axis 0").click()

@@ -172,6 +172,7 @@ def view(
         "dtype": kind.name,
         "kind": kind.kind,
         "bits": 8 * kind.itemsize,
+        "layout": list(layout),
         "start": start,
         "count": count,
         "complete": complete,

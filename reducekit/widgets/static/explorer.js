@@ -35,8 +35,7 @@ export function groups(shape, reduced) {
   return found;
 }
 
-// One of six colours. With weights 1, 2, ... from the last axis that is laid out to the first,
-// neighbours along every axis and both diagonals differ; axes that collapse weigh nothing.
+// One of six colours. Neighbours differ, diagonal ones too, if the kept axes weigh 1 to 4.
 export const hue = (index, weights) => index.reduce((sum, x, i) => sum + x * weights[i], 0) % 6;
 
 export const versionAt = (op, opset) => op.versions.filter((v) => v.since <= opset).at(-1);
@@ -210,6 +209,8 @@ class Explorer {
     this.choice = Object.fromEntries(Object.entries(TRAITS).map(([k, t]) => [k, m.get(t)]));
     this.view = m.get("_view");
     this.answer = m.get("_answer") || {};
+    // Only Python can lay out other axes of a part.
+    if (!this.view.complete) this.choice.layout = this.view.layout;
   }
 
   // A change by the user: drawn at once, and sent to Python, which may be absent.
