@@ -6,7 +6,7 @@
 
 /* Lanes become one: halves onto each other, so that every level adds in the same order. */
 #if defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector) && !defined(V_LIFT_1)
+#if __has_builtin(__builtin_shufflevector) && defined(V_NATIVE)
 #define V_SHUFFLE
 #endif
 #endif

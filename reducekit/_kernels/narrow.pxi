@@ -135,7 +135,7 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
     cdef const char* p
     cdef double sums[16]
     cdef uint16_t span[2]
-    cdef uint32_t peak, low
+    cdef uint32_t peak = 0, low
     cdef Py_ssize_t t, i, o, k, start, size, count, groups = (kept + 15) // 16
     cdef Py_ssize_t ahead = how_far(outer, outer_stride, kept, kept_stride,
                                     run * <Py_ssize_t>sizeof(narrow_t))
@@ -194,7 +194,7 @@ cdef inline void third_doubles(const double* source, double* to, Py_ssize_t coun
         to[i] = (source[3 * i] + source[3 * i + 1]) + source[3 * i + 2]
 
 
-cdef inline const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run,
+cdef const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run,
                                     double* wide, float* floats, double* one, double* two,
                                     uint32_t* high, uint32_t* low) noexcept nogil:
     """Sums of `size` short runs in one of the buffers, and one bound for all of them: it is

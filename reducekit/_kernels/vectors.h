@@ -219,6 +219,7 @@ V_CODE v_floats f_halves(const uint16_t *p) {
 
 #elif (defined(__GNUC__) || defined(__clang__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 
+#define V_NATIVE
 #define V_CODE static inline __attribute__((always_inline, unused))
 /* Called from several places, and too long to be there each time. */
 #define V_ONCE static __attribute__((noinline, unused))
@@ -398,7 +399,7 @@ V_CODE v_doubles d_max(v_doubles x, v_doubles y) {
     v_longs more = (v_longs)(x > y);
     return (v_doubles)(((v_longs)x & more) | ((v_longs)y & ~more));
 }
-V_CODE v_floats f_halves(const uint16_t *p) {
+V_ONCE v_floats f_halves(const uint16_t *p) {
     float to[16];
     rk_halves_to_floats(p, to, 16);
     return f_load(to);

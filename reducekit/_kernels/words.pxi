@@ -220,9 +220,8 @@ cdef inline void word_pass(const word_t[:, ::1] v, Py_ssize_t r, int count, word
         best[j] = x if first else join(x, best[j])
 
 
-cdef inline void word_lines(const char* data, Py_ssize_t width, Py_ssize_t rows,
-                              Py_ssize_t row_stride, word_t* best, const state_t* state,
-                              const bint fresh) noexcept nogil:
+cdef void word_lines(const char* data, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t row_stride,
+                     word_t* best, const state_t* state, const bint fresh) noexcept nogil:
     """Columns into an array that may hold something already."""
     cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef const word_t[:, ::1] v = None
@@ -372,7 +371,7 @@ cdef inline void slide(const word_t* source, word_t* to, Py_ssize_t count,
         to[i] = join(source[i], source[i + width])
 
 
-cdef inline word_t* squeeze(const word_t* source, word_t* one, word_t* two, word_t* three,
+cdef word_t* squeeze(const word_t* source, word_t* one, word_t* two, word_t* three,
                             Py_ssize_t kept, Py_ssize_t run) noexcept nogil:
     """Reduce `kept` runs, one behind the other; the results are in one of the buffers.
 
@@ -420,7 +419,7 @@ cdef inline word_t* squeeze(const word_t* source, word_t* one, word_t* two, word
     return to
 
 
-cdef inline const word_t* squeeze_runs(const word_t* v, Py_ssize_t size, Py_ssize_t run,
+cdef const word_t* squeeze_runs(const word_t* v, Py_ssize_t size, Py_ssize_t run,
                                        word_t* keys, word_t* one, word_t* two, word_t* three,
                                        const state_t* state) noexcept nogil:
     """What `size` short runs come to, in one of the buffers."""
