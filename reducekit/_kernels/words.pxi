@@ -408,14 +408,18 @@ cdef word_t* squeeze(const word_t* source, word_t* one, word_t* two, word_t* thr
         to = other
         other = swap
         width *= 2
-    for i in range(kept):
-        x = window[i * run]
-        if are_keys[word_t](NULL):     # an extreme may meet an element twice
-            x = join(window[i * run + run - width], x)
-        else:
+    if are_keys[word_t](NULL):         # an extreme may meet an element twice
+        for i in range(kept):
+            to[i] = join(window[i * run + run - width], window[i * run])
+    elif run - width == 1:             # of 5, 10, 15 ...: without a loop inside
+        for i in range(kept):
+            to[i] = join(source[i * run + width], window[i * run])
+    else:
+        for i in range(kept):
+            x = window[i * run]
             for k in range(width, run):
                 x = join(source[i * run + k], x)
-        to[i] = x
+            to[i] = x
     return to
 
 
