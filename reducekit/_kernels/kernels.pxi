@@ -19,7 +19,7 @@ from libc.string cimport memcpy, memset
 from libc.math cimport isfinite, isnan
 from .bind cimport bind1, bind2
 from .kernels cimport (
-    apart_t, few_t, finish_t, fold_t, init_t, kernels_t, rows_t, runs_t, state_t, table_t,
+    FEW_ROWS, apart_t, few_t, finish_t, fold_t, init_t, kernels_t, rows_t, runs_t, state_t, table_t,
 )
 
 cdef extern from "bits.h":

@@ -247,14 +247,12 @@ cdef void word_lines(const char* data, Py_ssize_t width, Py_ssize_t rows, Py_ssi
 
 
 cdef inline void word_columns(const char** rows, Py_ssize_t count, Py_ssize_t width, word_t* best,
-                              const state_t* state, bint fresh, bint last) noexcept nogil:
+                              const state_t* state, bint fresh, bint last,
+                              Py_ssize_t ahead) noexcept nogil:
     """The columns of a few rows into an array, or, with `last`, their results."""
     cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef word_t infinity = <word_t>(~neutral[word_t](NULL) - turn)
     cdef word_t quiet = <word_t>(infinity | (turn + 1) >> 1), top = <word_t>(infinity - turn)
-    # Rows that begin alike in their pages share the same few lines of the first cache: what is
-    # asked for early is gone again. 10 columns of 8 MB: 3.0 ms and 2.5; other rows, 2.4 and 3.4.
-    cdef Py_ssize_t ahead = 128 if count > 1 and (rows[1] - rows[0]) % 4096 == 0 else 768
     if word_t is int8_t:
         rk_keys8(rows, count, width, best, flip, fold, turn, quiet, top, fresh, last,
                    ahead)
@@ -281,24 +279,36 @@ cdef inline void word_columns(const char** rows, Py_ssize_t count, Py_ssize_t wi
                    ahead)
 
 
-cdef inline int rows_at(const char* data, Py_ssize_t rows, Py_ssize_t row_stride,
-                        const char** at) noexcept nogil:
-    """Where the next rows lie; how many these are."""
-    # Rows at multiples of a page share the same few lines of the first cache.
-    cdef int r, most = 8 if row_stride % 4096 == 0 and rows > 16 else 16
-    for r in range(most):
-        if r == rows:
-            return r
-        at[r] = data + r * row_stride
-    return most
-
-
 cdef inline bint far_apart(Py_ssize_t rows, Py_ssize_t row_stride) noexcept nogil:
     """Rows of which the processor loses track: it follows some, or many that lie close together.
 
-    int32, (1000, 1000) over axis 0: 104 GB/s line by line, 76 in strips that ask ahead.
+    int32, (1000, 1000) over axis 0: 104 GB/s line by line, 76 in strips that ask ahead. Where
+    the rows come from memory it is the other way round: float32, (4096, 4096), 20 and 30.
     """
-    return rows > 4 and row_stride >= 65536
+    return rows > 4 and (row_stride >= 65536 or rows * row_stride >= 1 << 25)
+
+
+# What is asked for comes into the first cache, where rows that begin alike in their pages share
+# the same few lines: of these, four are read at a time while the next four come; and along them,
+# what is asked for early is gone again.
+cdef inline void word_far_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                               Py_ssize_t row_stride, state_t* state,
+                               const word_t* kind) noexcept nogil:
+    cdef const char* at[FEW_ROWS]
+    cdef Py_ssize_t first = 0, count, ahead, most = 4 if row_stride % 4096 == 0 else FEW_ROWS
+    cdef int r
+    while first < rows:
+        count = rows - first if rows - first < most else most
+        for r in range(count):
+            at[r] = data + (first + r) * row_stride
+        # The rows below, or the first ones of the columns beside these.
+        if first + count < rows:
+            ahead = count * row_stride
+        else:
+            ahead = columns * <Py_ssize_t>sizeof(word_t) - first * row_stride
+        word_columns(at, count, columns, <word_t*>state.a, state, state.fresh, False, ahead)
+        state.fresh = False
+        first += count
 
 
 cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
@@ -306,15 +316,9 @@ cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
                            const word_t* kind, int order) noexcept nogil:
     cdef word_t* a = <word_t*>state.a
     cdef int64_t room[512]
-    cdef const char* at[16]
     cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
-    cdef int count
     if far_apart(rows, row_stride):
-        while first < rows:
-            count = rows_at(data + first * row_stride, rows - first, row_stride, at)
-            word_columns(at, count, columns, a, state, state.fresh, False)
-            state.fresh = False
-            first += count
+        word_far_rows(data, columns, rows, row_stride, state, kind)
         return
     while first < columns:
         width = columns - first if columns - first < most else most
@@ -328,15 +332,25 @@ cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
     state.fresh = False
 
 
+cdef inline void word_apart(const char** rows, Py_ssize_t count, Py_ssize_t columns, char* out,
+                            const state_t* state, bint fresh, bint last,
+                            const word_t* kind) noexcept nogil:
+    # 10 columns of 8 MB, of this kind and of the other: 2.5 and 3.4 ms with 128 bytes, 3.0 and 2.4
+    # with 768.
+    cdef bint alike = count > 1 and (rows[1] - rows[0]) % 4096 == 0
+    word_columns(rows, count, columns, <word_t*>out, state, fresh, last, 128 if alike else 768)
+
+
 cdef inline bint word_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                                Py_ssize_t row_stride, char* out, const state_t* state,
                                const word_t* kind, int order) noexcept nogil:
     cdef int64_t room[512]
-    cdef const char* at[16]
+    cdef const char* at[FEW_ROWS]
     cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
     if far_apart(rows, row_stride):
-        word_columns(at, rows_at(data, rows, row_stride, at), columns, <word_t*>out, state, True,
-                     True)
+        for first in range(rows):
+            at[first] = data + first * row_stride
+        word_apart(at, rows, columns, out, state, True, True, kind)
         return True
     while first < columns:
         width = columns - first if columns - first < most else most
@@ -344,12 +358,6 @@ cdef inline bint word_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t 
         give(<const word_t*>room, 1, width, <word_t*>out + first, state)
         first += most
     return True
-
-
-cdef inline void word_apart(const char** rows, Py_ssize_t count, Py_ssize_t columns, char* out,
-                            const state_t* state, bint fresh, bint last,
-                            const word_t* kind) noexcept nogil:
-    word_columns(rows, count, columns, <word_t*>out, state, fresh, last)
 
 
 cdef inline Py_ssize_t runs_that_fit(Py_ssize_t run, Py_ssize_t room) noexcept nogil:
