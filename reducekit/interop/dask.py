@@ -7,6 +7,7 @@ array whose chunks are reduced with reducekit's kernels and then joined as a tre
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -24,7 +25,7 @@ from ._partial import Part, finish, join, start
 dask = need("dask", "dask", "reducing dask arrays")
 da = need("dask.array", "dask", "reducing dask arrays")
 
-__all__ = ["deferred", "reduce", "survey"]
+__all__ = ["deferred", "reduce", "sized", "survey"]
 
 
 def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
@@ -124,6 +125,13 @@ def _split_every(data: Any, reduced: tuple[int, ...]) -> dict[int, int] | None:
         return None
     each = max(2, int(together ** (1 / len(cut))))
     return {axis: each if axis in cut else 2 for axis in reduced}
+
+
+def sized(array: Any) -> Any:
+    """The same array, whose chunks are computed once for their sizes if these are unknown."""
+    if not any(math.isnan(size) for size in array.shape):
+        return array
+    return array.copy().compute_chunk_sizes()
 
 
 def survey(array: Any) -> tuple[Any, Any, int, int, int]:

@@ -30,7 +30,7 @@ _GATHERED = 512 << 10
 _FEWEST_ROWS = 1024
 # Frames of fewer bytes are put together sooner than looked at.
 _SMALL = 64 << 10
-_UNNAMED = "the Series"
+_SERIES = "the Series"
 _AXES = {"index": 0, "rows": 0, "columns": 1}
 
 
@@ -281,9 +281,7 @@ class FrameReductions(_Reductions):
         if len(dtypes) == 1 and isinstance(dtype, np.dtype):
             # One array for all: a view where pandas keeps the columns together.
             return [(None, _Whole(frame, dtype))]
-        return [
-            (name, frame.iloc[:, position].array) for position, name in enumerate(frame.columns)
-        ]
+        return [(name, frame.iloc[:, position]) for position, name in enumerate(frame.columns)]
 
     def _values(
         self,
@@ -341,7 +339,7 @@ class SeriesReductions(_Reductions):
     def _columns(self, who: str) -> list[tuple[Any, Any]]:
         del who
         name = self._obj.name
-        return [(_Unnamed() if name is None else name, self._obj.array)]
+        return [(_OfSeries(name), self._obj)]
 
     def _values(
         self,
@@ -384,11 +382,14 @@ def _across(
     return result
 
 
-class _Unnamed:
-    """What errors call a Series without a name."""
+class _OfSeries:
+    """What errors call a Series, with or without a name."""
+
+    def __init__(self, name: Any) -> None:
+        self._name = name
 
     def __repr__(self) -> str:
-        return _UNNAMED
+        return _SERIES if self._name is None else f"{_SERIES} {self._name!r}"
 
 
 class _Whole:
@@ -415,9 +416,11 @@ def _apart(name: Any, column: Any) -> list[tuple[Any, Any]]:
 
 
 def _kind(dtype: Any) -> ElementType | None:
-    """The element type of a pandas dtype: nullable and Arrow types say which NumPy one they are."""
-    if not isinstance(dtype, np.dtype):
-        dtype = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", object))
+    """The element type of a pandas dtype: nullable and Arrow ones say which of NumPy they are."""
+    if isinstance(dtype, pd.SparseDtype):
+        dtype = dtype.subtype
+    elif not isinstance(dtype, np.dtype):
+        dtype = getattr(dtype, "numpy_dtype", object)
     return element_type(dtype) if isinstance(dtype, np.dtype) else None
 
 
@@ -438,12 +441,11 @@ def _one_kind(who: str, columns: list[tuple[Any, Any]]) -> ElementType:
     if wrong:
         named = ", ".join(f"{label} ({dtypes[label]})" for label in wrong[:10])
         more = f" and {len(wrong) - 10} others" if len(wrong) > 10 else ""
-        if wrong != [_UNNAMED]:
+        way_out = "convert them, as with series.astype(...)"
+        if not wrong[0].startswith(_SERIES):
             named = f"{'column' if len(wrong) == 1 else 'columns'} {named}"
-        raise DTypeError(
-            f"{who}: elements of {named}{more} cannot be reduced; "
-            "leave them out, as with df.select_dtypes('number'), or convert them"
-        )
+            way_out = "leave them out, as with df.select_dtypes('number'), or convert them"
+        raise DTypeError(f"{who}: elements of {named}{more} cannot be reduced; {way_out}")
     if len(kinds) > 1:
         groups = "; ".join(
             f"{kind.name} in {_several(labels)}" for kind, labels in kinds.items() if kind
@@ -485,12 +487,12 @@ def _missing(who: str, counts: dict[str, int], nan: bool = False) -> ArgumentErr
     total = sum(counts.values())
     what = "value is" if total == 1 else "values are"
     way_out = ", or allow_nan=True to take NaN as a value" if nan else ""
-    place = _several(list(counts))
-    if place != _UNNAMED:
-        place = f"{'column' if len(counts) == 1 else 'columns'} {place}"
+    place, data = _several(list(counts)), "series"
+    if not place.startswith(_SERIES):
+        place, data = f"{'column' if len(counts) == 1 else 'columns'} {place}", "df"
     return ArgumentError(
         f"{who}: {total} {what} missing in {place}; "
-        f"fill or drop first, as with df.fillna(value) or df.dropna(){way_out}"
+        f"fill or drop first, as with {data}.fillna(value) or {data}.dropna(){way_out}"
     )
 
 

@@ -252,10 +252,14 @@ class DatasetReductions(_Reductions):
         data = self._obj
         who = schema.OPERATORS[op].function
         names = _names(who, _given(dim, more), tuple(data.dims))
+        owns = {
+            name: [each for each in names or array.dims if each in array.dims]
+            for name, array in data.data_vars.items()
+        }
         wrong = [
             f"{name!r} ({array.dtype})"
             for name, array in data.data_vars.items()
-            if element_type(array.dtype) is None
+            if owns[name] and element_type(array.dtype) is None
         ]
         if wrong:
             raise DTypeError(
@@ -265,12 +269,11 @@ class DatasetReductions(_Reductions):
             )
         results = {}
         for name, array in data.data_vars.items():
-            own = None if not names else [each for each in names if each in array.dims]
-            if own == []:
+            if not owns[name] and (names or element_type(array.dtype) is None):
                 results[name] = array.variable
                 continue
             reduced = ArrayReductions(array)._reduce(
-                op, own, (), keepdims, noop, opset, strict, keep_attrs, extra
+                op, owns[name] if names else None, (), keepdims, noop, opset, strict, keep_attrs, extra
             )
             results[name] = reduced.variable
         if keep_attrs is None:

@@ -132,6 +132,7 @@ def describe(array: Any, kind: ElementType, dims: Dims, opset: int | None) -> De
             found = _survey(array, kind)
         memory, layout = _show.occupied(array), _show.layout_words(array)
     else:
+        array = _foreign.home("dask").sized(array)
         found = _foreign.home("dask").survey(array)
         memory, layout = 0, (lazy_text(array),)
     low, high, nan, positive, negative = found

@@ -180,7 +180,7 @@ def test_a_missing_value_is_an_error(column, missing):
     for axes in (0, 1, None):
         with pytest.raises(rk.ArgumentError, match=f"reduce_max: {what} missing in column 'bad'"):
             reduce(df, "max", axes, strict=False)
-    with pytest.raises(rk.ArgumentError, match=r"df.fillna\(value\) or df.dropna\(\)"):
+    with pytest.raises(rk.ArgumentError, match=r"'bad'; .* series.fillna\(value\) or ser"):
         reduce(df["bad"], "max", strict=False)
     filled = df.fillna(False if df["bad"].dtype == "boolean" else 0)
     assert len(reduce(filled, "max", 1, strict=False)) == 3
@@ -191,7 +191,7 @@ def test_a_series_without_a_name_is_not_called_none():
         reduce(pd.Series([1, None], dtype="Int64"), "max")
     with pytest.raises(rk.ArgumentError, match="1 value is missing in the Series; fill or drop"):
         reduce(pd.Series([1, np.nan]), "max")
-    with pytest.raises(rk.ArgumentError, match="missing in column 'price'"):
+    with pytest.raises(rk.ArgumentError, match="missing in the Series 'price'; fill"):
         reduce(pd.Series([1, np.nan], name="price"), "max")
     with pytest.raises(rk.DTypeError, match=r"elements of the Series \(complex128\) cannot"):
         reduce(pd.Series([1j]), "max")
@@ -206,6 +206,24 @@ def test_nan_is_a_value_if_one_says_so():
         reduce(df, "sum", 1)
     with pytest.raises(TypeError, match="allow_nan='no' is not a flag"):
         reduce(df, "max", allow_nan="no")
+
+
+def test_nan_is_a_value_in_a_series_and_beside_nullable_columns():
+    gaps = pd.Series([1.0, np.nan, 3.0])
+    assert np.isnan(reduce(gaps, "max", allow_nan=True))
+    with pytest.raises(rk.ArgumentError, match=r"in the Series; .*allow_nan=True to take NaN"):
+        reduce(gaps, "max")
+    mixed = pd.DataFrame({"a": pd.array([1.0, 2.0, 3.0], dtype="Float64"), "b": gaps})
+    assert np.isnan(reduce(mixed, "max", 0, allow_nan=True)["b"])
+    assert reduce(mixed, "max", 0, allow_nan=True)["a"] == 3
+    assert np.isnan(reduce(mixed, "max", 1, allow_nan=True)).tolist() == [False, True, False]
+    with pytest.raises(rk.ArgumentError, match=r"in column 'b'; .*allow_nan=True"):
+        reduce(mixed, "max", 1)
+
+
+def test_sparse_columns_are_read_as_what_they_hold():
+    df = pd.DataFrame({"a": pd.arrays.SparseArray([0, 0, 5]), "b": [1, 2, 3]})
+    assert reduce(df, "max", 1).tolist() == [1, 2, 5]
 
 
 def test_a_sum_of_infinities_is_no_missing_value():
@@ -228,12 +246,13 @@ def test_mixed_columns_are_an_error_that_names_them():
 @pytest.mark.parametrize(
     "column",
     [pd.Categorical(["a", "b"]), pd.to_datetime(["2024", "2025"]), [1j, 2j], [object(), 1],
-     pd.array(["a", "b"], dtype="string"), pd.to_timedelta([1, 2])],
+     pd.array(["a", "b"], dtype="string"), pd.to_timedelta([1, 2]), pd.interval_range(0, 2),
+     pd.period_range("2024", periods=2, freq="D")],
 )  # fmt: skip
 def test_types_that_no_reduction_takes(column):
     with pytest.raises(rk.DTypeError, match=r"column 'x' .* cannot be reduced"):
         reduce(pd.DataFrame({"x": column}), "max", 0)
-    with pytest.raises(rk.DTypeError, match=r"column 'x' .* cannot be reduced"):
+    with pytest.raises(rk.DTypeError, match=r"Series 'x' .* cannot be reduced; convert them"):
         reduce(pd.Series(column, name="x"), "max")
 
 
