@@ -53,8 +53,16 @@ def as_array(who: str, data: Any) -> NDArray[Any]:
             raise _refusals.not_an_array(who, data, error) from error
         array = np.asarray(data) if issubclass(type(data), np.ndarray) else _read(who, data)
     if element_type(array.dtype) is None:
-        raise _refusals.dtype_never(who, array.dtype)
+        raise _refusals.dtype_never(who, _type_of(data, array))
     return array
+
+
+def _type_of(data: Any, array: NDArray[Any]) -> Any:
+    """The type of the elements by the name that their owner gives it, where NumPy has none."""
+    if array.dtype != object or array.ndim == 0:
+        return array.dtype
+    first = next(iter(_columns_of(data)), data)
+    return getattr(first, "type", None) or getattr(first, "dtype", None) or array.dtype
 
 
 def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
@@ -89,12 +97,16 @@ def _read(who: str, data: Any) -> NDArray[Any]:
             f"({', '.join(sorted(types))}); select columns of one type, or cast them"
         )
     exports = hasattr(data, "__dlpack__")
+    array = None
     try:
         array = np.asarray(data)
     except Exception as error:
         if not exports:
             raise _refusals.not_an_array(who, data, error) from error
     else:
+        # NumPy takes a group of arrays, as in zarr, for a list: of nothing, if it counts from 0.
+        if array.size == 0 and hasattr(data, "keys") and not hasattr(data, "__array__"):
+            raise _refusals.not_an_array(who, data, "it has keys: take what is under one of them")
         # NumPy wraps what it cannot look into as one object.
         if not exports or array.dtype != object:
             return array
@@ -103,6 +115,8 @@ def _read(who: str, data: Any) -> NDArray[Any]:
     try:
         return _dlpack.read(data)
     except Exception as error:
+        if array is not None and array.ndim:
+            return array  # of texts and the like, which are named when they are refused
         raise _refusals.not_an_array(who, data, error) from error
 
 

@@ -273,8 +273,9 @@ class DatasetReductions(_Reductions):
                 results[name] = array.variable
                 continue
             reduced = ArrayReductions(array)._reduce(
-                op, owns[name] if names else None, (), keepdims, noop, opset, strict, keep_attrs, extra
-            )
+                op, owns[name] if names else None, (), keepdims, noop, opset, strict, keep_attrs,
+                extra,
+            )  # fmt: skip
             results[name] = reduced.variable
         if keep_attrs is None:
             keep_attrs = xr.get_options()["keep_attrs"] is not False

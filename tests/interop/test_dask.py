@@ -293,6 +293,16 @@ def test_the_description_of_a_lazy_tensor():
     assert (nothing.minimum, nothing.nan) == (None, 0)
 
 
+@pytest.mark.usefixtures("one_thread")
+def test_the_description_of_a_tensor_of_unknown_size():
+    array = da.from_array(np.arange(12.0).reshape(3, 4), chunks=2)
+    unknown = array[array[:, 0] > 3]
+    found = rk.Tensor(unknown).describe()
+    assert (found.shape, found.minimum, found.maximum) == ((2, 4), 4, 11)
+    assert str(found).startswith("axis 0    2")
+    assert np.isnan(unknown.shape[0])
+
+
 def test_tensors_refuse_what_they_always_do():
     with pytest.raises(rk.DTypeError, match="complex64"):
         rk.Tensor(da.zeros(3, dtype="complex64"))

@@ -3,6 +3,7 @@
 import array
 import ctypes
 import mmap
+import warnings
 
 import numpy as np
 import pytest
@@ -108,6 +109,19 @@ def test_torch_in_and_out(name):
     back = torch.from_dlpack(ours)
     assert back.data_ptr() == tensor.data_ptr()
     assert back.stride() == tensor.stride()
+
+
+def test_arrow_types_that_no_reduction_takes_are_called_by_their_names():
+    pa = pytest.importorskip("pyarrow")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # pyarrow's, of how it is asked
+        for data, name in (
+            (pa.array(["a"]), "string"), (pa.chunked_array([["a"]]), "string"),
+            (pa.table({"a": ["x"]}), "string"), (pa.array([[1], [2, 3]]), "list<item: int64>"),
+            (pa.array([1], pa.decimal128(5, 2)), r"decimal128\(5, 2\)"),
+        ):  # fmt: skip
+            with pytest.raises(rk.DTypeError, match=f"elements of dtype {name} cannot be reduced"):
+                rk.reduce_max(data)
 
 
 def test_torch_tensors_on_other_devices_or_with_gradients_say_why():

@@ -144,6 +144,15 @@ def test_functions_take_data_arrays():
     assert_same(lazy.compute(), rk.reduce_max(x.values, 0))
 
 
+def test_variables_that_are_not_reduced_may_be_of_any_type():
+    ds = dataset().assign(name=("t", ["p", "q"]), when=np.datetime64("2024", "ns"))
+    got = reduce(ds, "max", "x")
+    xr.testing.assert_identical(got["name"], ds["name"].drop_vars([]))
+    assert reduce(ds.drop_vars("name"), "max", None)["when"] == ds["when"]
+    with pytest.raises(rk.DTypeError, match="elements of variable 'name' "):
+        reduce(ds, "max", "t")
+
+
 def test_tensor_from_xarray_and_back():
     x = array()
     t = rk.Tensor.from_xarray(x, opset=18)

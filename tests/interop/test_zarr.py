@@ -99,6 +99,13 @@ def test_out_and_refusals():
         ours.reduce_max(z, progress="yes")
 
 
+def test_a_group_is_not_a_list_of_nothing():
+    group = zarr.group()
+    for call in (rk.reduce_max, rk.Tensor):
+        with pytest.raises(TypeError, match="type Group cannot be read .*it has keys"):
+            call(group)
+
+
 def test_a_bar_is_shown_only_where_it_is_seen(monkeypatch, capsys):
     pytest.importorskip("tqdm")
     monkeypatch.setattr(_progress, "DELAY", 0)
