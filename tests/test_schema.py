@@ -34,7 +34,9 @@ def test_every_version_of_the_standard_has_a_row_and_no_other():
 
 
 def test_newest_opset_is_the_one_of_the_standard():
-    assert onnx.defs.onnx_opset_version() == schema.NEWEST_OPSET
+    standard = onnx.defs.onnx_opset_version()
+    older = tuple(map(int, onnx.__version__.split(".")[:2])) < (1, 23)  # knows fewer opsets
+    assert standard == schema.NEWEST_OPSET or (older and standard < schema.NEWEST_OPSET)
 
 
 @row
