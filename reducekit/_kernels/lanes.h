@@ -677,7 +677,7 @@ V_CODE void rk_short_float_rows(const char *data, ptrdiff_t width, ptrdiff_t row
     } while (0)
     ptrdiff_t i;
     int m;
-    RK_STRIPS(uint16_t, 16, RK_WORK);
+    RK_STRIPS(uint16_t, 32, RK_WORK);
 #undef RK_WORK
     for (i = 0; brain && i < width; i += RK_STRIP) {
         double mixed[RK_STRIP];
