@@ -514,14 +514,12 @@ V_CODE void rk_double_strip_as(const char *data, ptrdiff_t stride, ptrdiff_t row
     if (peaks) { d_store(peak, p); d_store(peak + 8, o); }
 }
 V_ONCE void rk_double_strip(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t ahead,
-                            double *sums,
-                            double *rests, double *peak, ptrdiff_t old) {
+                            double *sums, double *rests, double *peak, ptrdiff_t old) {
     if (old) rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 0, 1, old);
     else rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 0, 0, 0);
 }
 V_ONCE void rk_double_peaks(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t ahead,
-                            double *sums,
-                            double *rests, double *peak, ptrdiff_t old) {
+                            double *sums, double *rests, double *peak, ptrdiff_t old) {
     if (old) rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 1, 1, old);
     else rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 1, 0, 0);
 }
@@ -613,13 +611,11 @@ V_CODE void rk_float_strip_as(const char *data, ptrdiff_t rows, ptrdiff_t stride
     if (leasts) { w_store(least, l); w_store(least + 16, m); }
 }
 V_ONCE void rk_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
-                            double *sums,
-                           float *peak) {
+                           double *sums, float *peak) {
     rk_float_strip_as(data, rows, stride, ahead, sums, peak, NULL, 0);
 }
 V_ONCE void rk_float_leasts(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
-                            double *sums,
-                            float *peak, uint32_t *least) {
+                            double *sums, float *peak, uint32_t *least) {
     rk_float_strip_as(data, rows, stride, ahead, sums, peak, least, 1);
 }
 V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
@@ -663,8 +659,7 @@ V_ONCE void rk_half_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, pt
     rk_short_float_strip(data, rows, stride, ahead, sums, NULL, NULL, 0);
 }
 V_ONCE void rk_brain_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
-                          double *sums,
-                           uint16_t *mosts, uint16_t *leasts) {
+                           double *sums, uint16_t *mosts, uint16_t *leasts) {
     rk_short_float_strip(data, rows, stride, ahead, sums, mosts, leasts, 1);
 }
 V_CODE void rk_short_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows,

@@ -15,16 +15,6 @@ cdef inline double widen(narrow_t x) noexcept nogil:
         return x
 
 
-cdef inline uint32_t magnitude(narrow_t x) noexcept nogil:
-    """The bits without the sign, widened to those of a float32, but for float16."""
-    if narrow_t is half_t:
-        return x & 0x7fff
-    elif narrow_t is brain_t:
-        return <uint32_t>(x & 0x7fff) << 16
-    else:
-        return rk_bits32(x) & 0x7fffffff
-
-
 cdef inline void enter(double* a, double* b, double x) noexcept nogil:
     """Add x to the pair a + b: the rounding error of a + x goes to b."""
     cdef double s = a[0] + x
@@ -194,9 +184,9 @@ cdef inline void third_doubles(const double* source, double* to, Py_ssize_t coun
         to[i] = (source[3 * i] + source[3 * i + 1]) + source[3 * i + 2]
 
 
-cdef const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run,
-                                    double* wide, float* floats, double* one, double* two,
-                                    uint32_t* high, uint32_t* low) noexcept nogil:
+cdef const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run, double* wide,
+                             float* floats, double* one, double* two, uint32_t* high,
+                             uint32_t* low) noexcept nogil:
     """Sums of `size` short runs in one of the buffers, and one bound for all of them: it is
     rarely worse than their own."""
     cdef const float* f
@@ -257,7 +247,6 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
     cdef double two[512]
     cdef float floats[1024]
     cdef const double* source
-    cdef double t, s, z
     cdef uint32_t high, low
     cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 512)
     for o in range(outer):
@@ -276,12 +265,7 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
                     d[start + i] = low
                 start += most
                 continue
-            for i in range(size):
-                t = source[i]
-                s = a[start + i] + t
-                z = s - a[start + i]
-                b[start + i] += (a[start + i] - (s - z)) + (t - z)
-                a[start + i] = s
+            rk_enter_group(source, NULL, size, a + start, b + start)
             for i in range(size):
                 c[start + i] = high if high > c[start + i] else c[start + i]
                 d[start + i] = low if low < d[start + i] else d[start + i]
@@ -330,12 +314,12 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
     cdef double total[1056]
     cdef uint16_t mosts[1056]
     cdef uint16_t leasts[1056]
-    cdef double before, sum_, z
+    cdef double sum_
     cdef const narrow_t* x
     cdef const char* p
     cdef uint32_t m
     # 4096 float16 add up exactly: less than 2^28 in steps of 2^-24.
-    cdef Py_ssize_t first, width, j, start, size, most = 4096 if narrow_t is half_t else 128
+    cdef Py_ssize_t first, width, j, r, start, size, most = 4096 if narrow_t is half_t else 128
     cdef bint fresh = state.fresh
     state.fresh = False
     if fresh:
@@ -344,8 +328,8 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
     if fresh and columns * rows <= 32:
         for j in range(columns):
             sum_ = -0.0
-            for start in range(rows):
-                x = <const narrow_t*>(data + start * row_stride) + j
+            for r in range(rows):
+                x = <const narrow_t*>(data + r * row_stride) + j
                 sum_ += widen[narrow_t](x[0])
                 gather_evidence[narrow_t](x, 1, &c[j], &d[j])
             a[j] = sum_
@@ -375,12 +359,7 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
                 memcpy(a + first, total, width * 8)
                 memset(b + first, 0, width * 8)
                 continue
-            for j in range(width):
-                before = a[first + j]
-                sum_ = before + total[j]
-                z = sum_ - before
-                b[first + j] += (before - (sum_ - z)) + (total[j] - z)
-                a[first + j] = sum_
+            rk_enter_group(total, NULL, width, a + first, b + first)
         if narrow_t is brain_t:
             for j in range(width):
                 m = widest(mosts[j])

@@ -10,12 +10,20 @@
 
 #include "bits.h"
 
+/* V_CODE becomes part of whoever calls it; V_ONCE is called from several places, and too long to be
+   there each time. */
+#if defined(__GNUC__) || defined(__clang__)
+#define V_CODE static inline __attribute__((always_inline, unused))
+#define V_ONCE static __attribute__((noinline, unused))
+#else
+#define V_CODE static inline
+#define V_ONCE static
+#endif
+
 #if defined(__AVX2__) && !defined(__AVX512F__) && (defined(__GNUC__) || defined(__clang__))
 
 /* Two registers of 32 bytes, one beside the other: GCC keeps a vector of 64 bytes in memory where
    registers are shorter (float64 in cache: 12 GB/s instead of 51). */
-#define V_CODE static inline __attribute__((always_inline, unused))
-#define V_ONCE static __attribute__((noinline, unused))
 
 typedef double n_doubles __attribute__((vector_size(32)));
 typedef float n_floats __attribute__((vector_size(32)));
@@ -220,9 +228,6 @@ V_CODE v_floats f_halves(const uint16_t *p) {
 #elif (defined(__GNUC__) || defined(__clang__)) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 
 #define V_NATIVE
-#define V_CODE static inline __attribute__((always_inline, unused))
-/* Called from several places, and too long to be there each time. */
-#define V_ONCE static __attribute__((noinline, unused))
 
 typedef double v_doubles __attribute__((vector_size(64)));
 typedef float v_floats __attribute__((vector_size(64)));
@@ -422,8 +427,6 @@ V_CODE v_doubles d_minus(v_doubles x, v_doubles one, v_doubles y) { (void)one; r
 
 #else   /* a compiler without vectors of its own */
 
-#define V_CODE static inline
-#define V_ONCE static
 #define V_EACH(type, count, expression) \
     { type r; int k; for (k = 0; k < count; k++) r.at[k] = (expression); return r; }
 

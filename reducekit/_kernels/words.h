@@ -7,20 +7,12 @@
 #ifndef RK_WORDS_H
 #define RK_WORDS_H
 
-#include "bits.h"
-
-#if defined(__GNUC__) || defined(__clang__)
-#define RK_NO_ALIAS __restrict__
-#define RK_APART static __attribute__((noinline, unused))
-#else
-#define RK_NO_ALIAS __restrict
-#define RK_APART static
-#endif
+#include "vectors.h"
 
 /* `best` may hold something already unless it is `fresh`. With `last`, keys become results, where
    a NaN is the quiet one; of integers the top is the largest key there is. */
 #define RK_ARGUMENTS(word) \
-    const char *const *rows, ptrdiff_t count, ptrdiff_t width, word *RK_NO_ALIAS best, \
+    const char *const *rows, ptrdiff_t count, ptrdiff_t width, word *__restrict best, \
     word flip, word fold, word turn, word quiet, word top, int fresh, int last, ptrdiff_t ahead
 #define RK_SAME flip, fold, turn, quiet, top, fresh, last, ahead
 
@@ -37,7 +29,7 @@
 
 /* Columns from `k` on, element by element as far as the source says. */
 #define RK_PLAIN(name, word, take, join, result) \
-    RK_APART void rk_plain_##name(ptrdiff_t start, RK_ARGUMENTS(word)) { \
+    V_ONCE void rk_plain_##name(ptrdiff_t start, RK_ARGUMENTS(word)) { \
         ptrdiff_t r = 0, k; \
         (void)flip, (void)fold, (void)turn, (void)quiet, (void)top, (void)ahead; \
         if (fresh) { \
@@ -106,7 +98,7 @@ RK_PLAIN(sums64, uint64_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF)
 
 /* Each stage is compiled once, with its flags known. */
 #define RK_STAGE(name, word, stage, is_fresh, is_last) \
-    RK_APART void rk_##stage##_##name(RK_ARGUMENTS(word)) { \
+    V_ONCE void rk_##stage##_##name(RK_ARGUMENTS(word)) { \
         (void)fresh, (void)last; \
         rk_any_##name(rows, count, width, best, flip, fold, turn, quiet, top, is_fresh, is_last, \
                       ahead); \

@@ -76,11 +76,10 @@ cdef inline void word_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
         a[i] = neutral[word_t](NULL)
 
 
-cdef inline Py_ssize_t halve(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
+cdef inline void halve(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(count):
         to[i] = join(source[2 * i], source[2 * i + 1])
-    return count
 
 
 cdef inline void run_lanes(const char* data, Py_ssize_t outer, Py_ssize_t outer_stride,
@@ -221,7 +220,7 @@ cdef inline void word_pass(const word_t[:, ::1] v, Py_ssize_t r, int count, word
 
 
 cdef void word_lines(const char* data, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t row_stride,
-                     word_t* best, const state_t* state, const bint fresh) noexcept nogil:
+                     word_t* best, const state_t* state, bint fresh) noexcept nogil:
     """Columns into an array that may hold something already."""
     cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef const word_t[:, ::1] v = None
@@ -321,11 +320,10 @@ cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
         return
     while first < columns:
         width = columns - first if columns - first < most else most
-        if state.fresh:
-            word_lines(data + first * size, width, rows, row_stride, <word_t*>room, state, True)
-        else:
+        if not state.fresh:
             memcpy(room, a + first, width * size)
-            word_lines(data + first * size, width, rows, row_stride, <word_t*>room, state, False)
+        word_lines(data + first * size, width, rows, row_stride, <word_t*>room, state,
+                   state.fresh)
         memcpy(a + first, room, width * size)
         first += most
     state.fresh = False
@@ -364,11 +362,10 @@ cdef inline Py_ssize_t runs_that_fit(Py_ssize_t run, Py_ssize_t room) noexcept n
     return (2 * room if run % 2 == 0 or run % 3 == 0 else room) // run
 
 
-cdef inline Py_ssize_t third(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
+cdef inline void third(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
     cdef Py_ssize_t i
     for i in range(count):
         to[i] = join(join(source[3 * i], source[3 * i + 1]), source[3 * i + 2])
-    return count
 
 
 cdef inline void slide(const word_t* source, word_t* to, Py_ssize_t count,
