@@ -1,5 +1,6 @@
 """Extension modules and CPU levels. All metadata is in pyproject.toml."""
 
+import compileall
 import os
 import platform
 import sys
@@ -44,6 +45,13 @@ class BuildExt(build_ext):
     def finalize_options(self):
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count()
+
+    def run(self):
+        super().run()
+        # pip compiles what it installs. What is used where it lies would be compiled at each
+        # import where Python may not write: a fifth of the time of `import reducekit`.
+        if self.inplace:
+            compileall.compile_dir("reducekit", quiet=1)
 
     def build_extension(self, ext):
         kind = "msvc" if self.compiler.compiler_type == "msvc" else "unix"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from . import _foreign, _refusals
 from .dtypes import element_type
 from .errors import ArgumentError, DTypeError, ReduceError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["as_array", "copy_into", "deferred", "may_share"]
 

@@ -5,7 +5,6 @@ The base classes of importlib.abc are left out on purpose: they take 7 ms to imp
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from _thread import get_ident
 from importlib.machinery import ModuleSpec
@@ -60,9 +59,11 @@ class _Watcher:
         thread = get_ident()
         if fullname != NAME or thread in self.asking:
             return None
+        from importlib.util import find_spec
+
         self.asking.add(thread)
         try:
-            spec = importlib.util.find_spec(fullname)
+            spec = find_spec(fullname)
         finally:
             self.asking.discard(thread)
         if spec is not None and spec.loader is not None:

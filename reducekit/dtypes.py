@@ -7,8 +7,7 @@ new row takes is in CONTRIBUTING.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -16,8 +15,9 @@ import numpy as np
 __all__ = ["ELEMENT_TYPES", "ElementType", "by_name", "element_type"]
 
 
-@dataclass(frozen=True, slots=True)
-class ElementType:
+# Rows are named tuples, here and in the modules above: dataclasses, which write and compile code
+# for each class, took 3 of the 12 ms that the package adds to the import of NumPy.
+class ElementType(NamedTuple):
     """One element type.
 
     Attributes

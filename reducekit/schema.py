@@ -10,9 +10,8 @@ The rows were written from the ONNX operator pages and are held against
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -33,8 +32,7 @@ NEWEST_OPSET = 28
 """The newest opset of the ONNX standard that the table knows."""
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorVersion:
+class OperatorVersion(NamedTuple):
     """One version of one operator: a row of the table.
 
     Attributes
@@ -113,8 +111,7 @@ class OperatorVersion:
         return f"{self.name}-{self.since_version}"
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
+class Operator(NamedTuple):
     """One operator: its names here and elsewhere, and its versions.
 
     Attributes

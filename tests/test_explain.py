@@ -1,7 +1,6 @@
 """explain: it says what the call does, and the call elsewhere does the same."""
 
 import copy
-import dataclasses
 import itertools
 import json
 import pickle
@@ -382,7 +381,7 @@ def test_dtypes_in_other_forms(dtype):
 
 def test_it_is_immutable_and_pickles():
     e = rk.explain("max", (2, 3), 0, dims=("a", "b"))
-    with pytest.raises(dataclasses.FrozenInstanceError):
+    with pytest.raises(AttributeError):
         e.in_shape = ()
     assert pickle.loads(pickle.dumps(e)) == e
     assert copy.deepcopy(e) == e
@@ -418,7 +417,7 @@ def test_nothing_is_planned_where_nothing_can_be_walked():
 
 
 def test_a_plan_is_shown_once_there_is_one():
-    e = dataclasses.replace(rk.explain("max", (2, 3)), plan="contiguous runs\nof 6")
+    e = rk.explain("max", (2, 3))._replace(plan="contiguous runs\nof 6")
     assert "Plan\n  contiguous runs\n  of 6\n" in str(e)
     assert "contiguous runs\nof 6" in e._repr_html_()
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 
 from .._cpu import supported
 
@@ -16,7 +16,10 @@ __all__ = ["LEVEL", "available", "table"]
 
 def available() -> tuple[str, ...]:
     """The levels that were built and that this processor can run, best first."""
-    return tuple(name for name in supported() if find_spec(f"{__name__}._{name}") is not None)
+    # importlib.util would take as long to import as a level itself.
+    return tuple(
+        name for name in supported() if PathFinder.find_spec(f"{__name__}._{name}", __path__)
+    )
 
 
 def _choose() -> str:

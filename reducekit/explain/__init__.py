@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,8 +24,7 @@ __all__ = ["Explanation", "explain"]
 _MOST_SIZE = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """What one reduction does to one shape, and the rules that say so.
 
     It prints as text, and as a drawing of the axes in notebooks.

@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .. import _engine, _foreign, _refusals, _rules, _show, schema
+from .. import _engine, _foreign, _refusals, _rules, schema
 from .._inputs import as_array, deferred
 from .._names import Dims, check_dims, position, to_positions
 from ..dtypes import ElementType, element_type
 from ..errors import short
-from ._indexing import names_after
 
+# What shows and indexes is imported when somebody does: it would take a tenth of the import's time.
 if TYPE_CHECKING:
-    # These are imported when somebody looks: they took 1 of the 10 ms of the package's import.
+    from numpy.typing import NDArray
+
     from ._description import Description
 
 __all__ = ["Description", "Tensor"]
@@ -715,8 +715,11 @@ class Tensor:
             selected = self._array[tuple(item for item in items if item is not Ellipsis)]
         else:
             selected = self._array[whole]
-        dims = None if self._dims is None else names_after(self._dims, whole)
-        return self._like(selected, dims)
+        if self._dims is None:
+            return self._like(selected, None)
+        from ._indexing import names_after
+
+        return self._like(selected, names_after(self._dims, whole))
 
     def __len__(self) -> int:
         """The size of the first axis."""
@@ -817,6 +820,7 @@ class Tensor:
 
     def __repr__(self) -> str:
         """The head and a few values, from the edges alone where there are many."""
+        from .. import _show
         from ._look import head, lazy_text
 
         if self._is_lazy:
