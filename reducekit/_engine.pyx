@@ -9,7 +9,9 @@ result, a plan on the stack (`_plan.build`) and is walked without the GIL
 """
 
 cimport numpy as cnp
+from cpython.exc cimport PyErr_Occurred
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
+from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
 from ._plan cimport build, plan_t
@@ -32,6 +34,20 @@ cdef extern from *:
     """
     char RK_BYTEORDER(cnp.dtype descr)
     char RK_FOREIGN
+
+cdef extern from *:
+    """
+    /* The function that calls an object is kept in the object itself. */
+    static vectorcallfunc rk_exchange(PyObject *object, vectorcallfunc entry) {
+        vectorcallfunc old = PyVectorcall_Function(object);
+        if (old != NULL)
+            *(vectorcallfunc *)((char *)object + Py_TYPE(object)->tp_vectorcall_offset) = entry;
+        return old;
+    }
+    """
+    ctypedef PyObject* (*vectorcallfunc)(PyObject* function, PyObject* const* args,
+                                         size_t count, PyObject* names) noexcept
+    vectorcallfunc rk_exchange(object function, vectorcallfunc entry)
 
 cdef extern from "numpy/arrayobject.h":
     # Takes over a reference to the descr.
@@ -429,3 +445,34 @@ def reduce_sum(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     return reduce(SUM, data, axes, keepdims, noop_with_empty_axes, opset, strict, out,
                   exact is True or (exact is not False
                                     and _refusals.read_flag("reduce_sum", "exact", exact)))
+
+
+# Design: Cython writes the code that reads the arguments, and its error for an unknown keyword
+# knows no way out. A ** parameter would catch the keyword, and make a dict for every call. So
+# calls enter here, where only one that failed is looked at.
+cdef vectorcallfunc ENTRY
+
+
+cdef PyObject* enter(PyObject* function, PyObject* const* args, size_t count,
+                     PyObject* names) except NULL:
+    cdef PyObject* result = ENTRY(function, args, count, names)
+    if result is NULL and names is not NULL and PyErr_Occurred() is <PyObject*>TypeError:
+        explain_failure(<object>function, <object>names)
+    return result
+
+
+cdef int explain_failure(object function, object names) except -1:
+    try:
+        raise_what_is_set()
+    except TypeError:
+        _refusals.check_keywords(function, names)
+        raise
+
+
+cdef int raise_what_is_set() except -1:
+    return -1
+
+
+for function in (reduce_max, reduce_min, reduce_sum):
+    ENTRY = rk_exchange(function, <vectorcallfunc>enter)
+del function

@@ -8,6 +8,7 @@ and one test can hold all texts.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,54 @@ def flag(who: str, name: str, value: Any) -> Exception:
     if isinstance(value, (int, float)) or hasattr(value, "__index__"):
         return ArgumentError(text)
     return TypeError(text)
+
+
+def check_keywords(function: Any, names: Iterable[str]) -> None:
+    """Refuse the first keyword that the function does not have.
+
+    A function in Python takes such keywords as ``**wrong: Never``, so that type checkers refuse
+    them as well.
+    """
+    code = function.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    for name in names:
+        if name not in known:
+            raise unexpected_keyword(function.__name__, name, known) from None
+
+
+# The keywords here for a word that is common elsewhere, and the ways out where there is none.
+_SYNONYMS = {
+    "axis": ("axes", "dim"), "axes": ("dim",), "dim": ("axes",), "dims": ("axes", "dim"),
+    "keepdim": ("keepdims",), "keep_dims": ("keepdims",), "noop": ("noop_with_empty_axes",),
+}  # fmt: skip
+_WAYS_OUT = {
+    "dtype": "the result has the element type of the data: cast the data first",
+    "exact": "a maximum or minimum is exact always",
+    "initial": "an empty set has a value of its own",
+    "level": "group the rows first, as with df.groupby",
+    "min_count": "the sum of an empty set is 0",
+    "numeric_only": "select the columns first, as with df.select_dtypes('number')",
+    "out": "the result has memory of its own",
+    "skipna": "NaN is not skipped: fill or drop it first",
+    "where": "select the elements first",
+}
+
+
+def unexpected_keyword(who: str, name: str, known: Iterable[str]) -> TypeError:
+    from difflib import get_close_matches
+
+    known = [each for each in known if each != "self"]
+    same = [each for each in _SYNONYMS.get(name, ()) if each in known]
+    similar = same or get_close_matches(name, known, n=1)
+    if name in _WAYS_OUT:
+        way_out = _WAYS_OUT[name]
+        if name == "skipna" and "allow_nan" in known:
+            way_out += ", or use allow_nan=True to take it as a value"
+    elif similar:
+        way_out = f"use {similar[0]}="
+    else:
+        way_out = f"use one of {', '.join(known)}"
+    return TypeError(f"{who}: unexpected keyword argument {short(name)}; {way_out}")
 
 
 def out_type(who: str, out: Any) -> TypeError:

@@ -5,6 +5,7 @@ the way out. The table is literal on purpose: a change of a text is a change her
 """
 
 import inspect
+from functools import partial
 
 import ml_dtypes
 import numpy as np
@@ -250,6 +251,34 @@ MORE_CALLS = [
      "reduce_sum: exact=2 is not a flag; use True or False"),
     (lambda: rk.reduce_sum(f4, exact="yes"), TypeError,
      "reduce_sum: exact='yes' is not a flag; use True or False"),
+    # Keywords that there are not.
+    (lambda: rk.reduce_max(f4, axis=0), TypeError,
+     "reduce_max: unexpected keyword argument 'axis'; use axes="),
+    (lambda: rk.reduce_min(f4, 0, keepdim=True), TypeError,
+     "reduce_min: unexpected keyword argument 'keepdim'; use keepdims="),
+    (lambda: rk.reduce_sum(data=f4, axes=0, dtype="f8"), TypeError,
+     ("reduce_sum: unexpected keyword argument 'dtype'; the result has the element type of the "
+     "data: cast the data first")),
+    (lambda: rk.reduce_max(f4, skipna=True), TypeError,
+     "reduce_max: unexpected keyword argument 'skipna'; NaN is not skipped: fill or drop it first"),
+    (lambda: rk.reduce_max(f4, exact=True), TypeError,
+     "reduce_max: unexpected keyword argument 'exact'; a maximum or minimum is exact always"),
+    (lambda: rk.reduce_sum(f4, opzet=13), TypeError,
+     "reduce_sum: unexpected keyword argument 'opzet'; use opset="),
+    (lambda: rk.reduce_sum(f4, **{"where the sun shines": 1, "axis": 0}), TypeError,
+     ("reduce_sum: unexpected keyword argument 'where the sun shines'; use one of data, axes, "
+     "keepdims, noop_with_empty_axes, opset, strict, out, exact")),
+    (lambda: rk.Tensor(f4).reduce_max(axis=0), TypeError,
+     "reduce_max: unexpected keyword argument 'axis'; use axes="),
+    (lambda: rk.Tensor(f4).reduce_min(0, 1, dim=0), TypeError,
+     "reduce_min: unexpected keyword argument 'dim'; use axes="),
+    (lambda: rk.Tensor(f4).reduce_sum(out=f4), TypeError,
+     "reduce_sum: unexpected keyword argument 'out'; the result has memory of its own"),
+    (lambda: rk.Tensor(f4).reduce_sum(z=0), TypeError,
+     ("reduce_sum: unexpected keyword argument 'z'; use one of axes, keepdims, "
+     "noop_with_empty_axes, opset, strict, exact")),
+    (lambda: rk.explain("max", (2, 3), axis=0), TypeError,
+     "explain: unexpected keyword argument 'axis'; use axes="),
     # The opset in force.
     (lambda: rk.set_default_opset(0), rk.OpsetError,
      "set_default_opset: opset 0 is unknown; use 1 to 28 or 'latest'"),
@@ -352,6 +381,35 @@ def test_arguments_by_the_wrong_name_or_place():
         for args, kwargs in [((), {}), ((f4, None, True), {}), ((f4,), {"axis": 0})]:
             with pytest.raises(TypeError, match=op.function):
                 function(*args, **kwargs)
-    for name in ("reduce_max", "reduce_min"):
-        with pytest.raises(TypeError, match="exact"):
-            getattr(rk, name)(f4, exact=True)
+
+
+def test_a_wrong_keyword_in_every_way_to_call():
+    text = "^reduce_max: unexpected keyword argument 'axis'; use axes=$"
+    for call in (
+        lambda: rk.reduce_max(*[f4], axis=0),
+        partial(rk.reduce_max, f4, axis=0),
+        partial(rk.reduce_max, axes=0, axis=0),
+        lambda: rk.reduce_max.__call__(f4, axis=0),
+        lambda: rk.reduce_max(f4, None, None, axis=0),
+    ):
+        with pytest.raises(TypeError, match=text) as raised:
+            call()
+        assert raised.value.__suppress_context__  # one error is shown, not two
+
+
+def test_other_errors_of_calls_with_keywords_stay_what_they_are():
+    with pytest.raises(TypeError, match="multiple values"):
+        rk.reduce_max(f4, 0, axes=0)
+    with pytest.raises(TypeError, match="keywords must be strings"):
+        rk.reduce_max(f4, **{1: 2})
+    with pytest.raises(TypeError, match="not a flag") as raised:
+        rk.reduce_max(f4, keepdims=None)
+    assert raised.value.__context__ is None
+
+    class Bad:
+        def __array__(self, dtype=None, copy=None):
+            raise KeyError("mine")
+
+    with pytest.raises(TypeError, match="cannot be read") as raised:
+        rk.reduce_max(Bad(), axes=0)
+    assert isinstance(raised.value.__cause__, KeyError)

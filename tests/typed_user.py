@@ -24,6 +24,10 @@ rk.reduce_max(floats, axes=None, keepdims=False)
 rk.reduce_max(floats, "rows")  # type: ignore[arg-type]
 rk.reduce_max(floats, 1.5)  # type: ignore[call-overload]
 
+# A keyword that there is not.
+rk.reduce_max(floats, axis=0)  # type: ignore[call-overload]
+rk.Tensor(floats).reduce_max(axis=0)  # type: ignore[arg-type]
+
 # out comes back as what it is.
 result: NDArray[np.float32] = np.empty((1, 1), np.float32)
 assert_type(rk.reduce_sum(floats, out=result), NDArray[np.float32])

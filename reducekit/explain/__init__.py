@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Never
 
 import numpy as np
 
@@ -150,6 +150,7 @@ def explain(
     dtype: Any = "float32",
     dims: Any = None,
     strict: bool = True,
+    **wrong: Never,
 ) -> Explanation:
     """What a reduction would do, without data; the checks are those of the call itself.
 
@@ -192,6 +193,8 @@ def explain(
     >>> print(e.summary)
     (2, 3, 2) -> (1, 1, 2): each of the 2 output elements is the maximum of 6 elements.
     """
+    if wrong:
+        _refusals.check_keywords(explain, wrong)
     row = schema.operator(op)
     who = row.function
     in_shape = _check_shape(who, shape)

@@ -7,7 +7,7 @@ all its digits, and a missing value is an error, not something to skip.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,7 @@ class _Reductions:
         opset: int | Literal["latest"] | None = None,
         strict: bool = True,
         allow_nan: bool = False,
+        **wrong: Never,
     ) -> Any:
         """The maximum along axes, with labels.
 
@@ -102,6 +103,8 @@ class _Reductions:
         x    4
         y    5
         """
+        if wrong:
+            _refusals.check_keywords(_Reductions.reduce_max, wrong)
         return self._reduce(
             schema.MAX, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {}
         )  # fmt: skip
@@ -115,6 +118,7 @@ class _Reductions:
         opset: int | Literal["latest"] | None = None,
         strict: bool = True,
         allow_nan: bool = False,
+        **wrong: Never,
     ) -> Any:
         """The minimum along axes, with labels.
 
@@ -141,6 +145,8 @@ class _Reductions:
         min    3
         dtype: Int64
         """
+        if wrong:
+            _refusals.check_keywords(_Reductions.reduce_min, wrong)
         return self._reduce(
             schema.MIN, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {}
         )  # fmt: skip
@@ -155,6 +161,7 @@ class _Reductions:
         strict: bool = True,
         exact: bool = False,
         allow_nan: bool = False,
+        **wrong: Never,
     ) -> Any:
         """The sum along axes, with labels: exact where pandas rounds, wrapping for integers.
 
@@ -184,6 +191,8 @@ class _Reductions:
         a    1.0
         dtype: float32
         """
+        if wrong:
+            _refusals.check_keywords(_Reductions.reduce_sum, wrong)
         return self._reduce(
             schema.SUM, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan,
             {"exact": exact},

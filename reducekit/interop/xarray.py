@@ -7,9 +7,9 @@ attributes stay, and data in dask arrays stays lazy.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
-from .. import _engine, _inputs, _rules, schema
+from .. import _engine, _inputs, _refusals, _rules, schema
 from .._names import listed
 from ..dtypes import element_type
 from ..errors import AxesError, DTypeError
@@ -35,6 +35,7 @@ class _Reductions:
         opset: int | Literal["latest"] | None = None,
         strict: bool = True,
         keep_attrs: bool | None = None,
+        **wrong: Never,
     ) -> Any:
         """The maximum along dimensions.
 
@@ -80,6 +81,8 @@ class _Reductions:
         8    5
         dtype: int64
         """
+        if wrong:
+            _refusals.check_keywords(_Reductions.reduce_max, wrong)
         return self._reduce(
             schema.MAX, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs, {}
         )  # fmt: skip
@@ -93,6 +96,7 @@ class _Reductions:
         opset: int | Literal["latest"] | None = None,
         strict: bool = True,
         keep_attrs: bool | None = None,
+        **wrong: Never,
     ) -> Any:
         """The minimum along dimensions.
 
@@ -119,6 +123,8 @@ class _Reductions:
         >>> da.reducekit.reduce_min("time", "place").item()
         1
         """
+        if wrong:
+            _refusals.check_keywords(_Reductions.reduce_min, wrong)
         return self._reduce(
             schema.MIN, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs, {}
         )  # fmt: skip
@@ -133,6 +139,7 @@ class _Reductions:
         strict: bool = True,
         exact: bool = False,
         keep_attrs: bool | None = None,
+        **wrong: Never,
     ) -> Any:
         """The sum along dimensions.
 
@@ -164,6 +171,8 @@ class _Reductions:
         b    3
         dtype: int64
         """
+        if wrong:
+            _refusals.check_keywords(_Reductions.reduce_sum, wrong)
         return self._reduce(
             schema.SUM, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs,
             {"exact": exact},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, Never
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ def reduce_max(
     strict: bool = True,
     out: NDArray[Any] | None = None,
     progress: bool = True,
+    **wrong: Never,
 ) -> NDArray[Any]:
     """The maximum of the elements of a zarr array along axes, read chunk by chunk.
 
@@ -71,6 +72,8 @@ def reduce_max(
     >>> reduce_max(z, 0, progress=False)
     array([[4, 5]])
     """
+    if wrong:
+        _refusals.check_keywords(reduce_max, wrong)
     return reduce(
         schema.MAX, data, axes, keepdims, noop_with_empty_axes, opset, strict, out,
         progress=progress,
@@ -87,6 +90,7 @@ def reduce_min(
     strict: bool = True,
     out: NDArray[Any] | None = None,
     progress: bool = True,
+    **wrong: Never,
 ) -> NDArray[Any]:
     """The minimum of the elements of a zarr array along axes, read chunk by chunk.
 
@@ -112,6 +116,8 @@ def reduce_min(
     >>> reduce_min(zarr.array([[1, 5], [4, 2]], chunks=(1, 2)), 1, keepdims=False)
     array([1, 2])
     """
+    if wrong:
+        _refusals.check_keywords(reduce_min, wrong)
     return reduce(
         schema.MIN, data, axes, keepdims, noop_with_empty_axes, opset, strict, out,
         progress=progress,
@@ -129,6 +135,7 @@ def reduce_sum(
     out: NDArray[Any] | None = None,
     exact: bool = False,
     progress: bool = True,
+    **wrong: Never,
 ) -> NDArray[Any]:
     """The sum of the elements of a zarr array along axes, read chunk by chunk.
 
@@ -156,6 +163,8 @@ def reduce_sum(
     >>> reduce_sum(zarr.array(np.float32([1e8, 1, -1e8]), chunks=1))
     array([1.], dtype=float32)
     """
+    if wrong:
+        _refusals.check_keywords(reduce_sum, wrong)
     return reduce(
         schema.SUM, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, exact, progress
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Never
 
 import numpy as np
 
@@ -415,6 +415,7 @@ class Tensor:
         noop_with_empty_axes: bool = False,
         opset: int | str | None = None,
         strict: bool = True,
+        **wrong: Never,
     ) -> Tensor:
         """The maximum along axes, as :func:`reducekit.reduce_max` takes it.
 
@@ -453,6 +454,8 @@ class Tensor:
         array([[5],
                [4]])
         """
+        if wrong:
+            _refusals.check_keywords(Tensor.reduce_max, wrong)
         return self._reduce(
             schema.MAX, axes, more, keepdims, noop_with_empty_axes, opset, strict, {}
         )
@@ -465,6 +468,7 @@ class Tensor:
         noop_with_empty_axes: bool = False,
         opset: int | str | None = None,
         strict: bool = True,
+        **wrong: Never,
     ) -> Tensor:
         """The minimum along axes, as :func:`reducekit.reduce_min` takes it.
 
@@ -501,6 +505,8 @@ class Tensor:
         >>> t.reduce_min("row", keepdims=False).numpy()
         array([1, 2])
         """
+        if wrong:
+            _refusals.check_keywords(Tensor.reduce_min, wrong)
         return self._reduce(
             schema.MIN, axes, more, keepdims, noop_with_empty_axes, opset, strict, {}
         )
@@ -514,6 +520,7 @@ class Tensor:
         opset: int | str | None = None,
         strict: bool = True,
         exact: bool = False,
+        **wrong: Never,
     ) -> Tensor:
         """The sum along axes, as :func:`reducekit.reduce_sum` takes it.
 
@@ -553,6 +560,8 @@ class Tensor:
         Tensor(shape=(), dtype=int64, dims=())
         12
         """
+        if wrong:
+            _refusals.check_keywords(Tensor.reduce_sum, wrong)
         return self._reduce(
             schema.SUM, axes, more, keepdims, noop_with_empty_axes, opset, strict, {"exact": exact}
         )

@@ -256,6 +256,18 @@ def test_types_that_no_reduction_takes(column):
         reduce(pd.Series(column, name="x"), "max")
 
 
+@pytest.mark.parametrize("method", ["reduce_max", "reduce_min", "reduce_sum"])
+@pytest.mark.parametrize("make", [frame, lambda name: frame(name)["a"]], ids=["frame", "series"])
+def test_keywords_of_pandas_are_refused_with_the_way_out(make, method):
+    call = getattr(make("float64").reducekit, method)
+    with pytest.raises(TypeError, match=f"^{method}: unexpected .* 'axis'; use axes=$"):
+        call(axis=0)
+    with pytest.raises(TypeError, match=f"^{method}: .* 'skipna'; NaN is not .*allow_nan=True to"):
+        call(skipna=False)
+    with pytest.raises(TypeError, match=f"^{method}: .* 'numeric_only'; .*select_dtypes"):
+        call(numeric_only=True)
+
+
 def test_opsets_and_flags():
     df = frame("int8")
     with pytest.raises(rk.DTypeError, match="ReduceMax-11 does not take int8"):

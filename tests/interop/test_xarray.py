@@ -136,6 +136,19 @@ def test_datasets_refuse():
         reduce(wrong, "max", "t")
 
 
+@pytest.mark.parametrize("method", ["reduce_max", "reduce_min", "reduce_sum"])
+@pytest.mark.parametrize("make", [array, dataset])
+def test_wrong_keywords_are_refused_with_the_way_out(make, method):
+    call = getattr(make().reducekit, method)
+    for name in ("axis", "axes", "dims"):
+        with pytest.raises(TypeError, match=f"^{method}: unexpected .* '{name}'; use dim=$"):
+            call(**{name: "t"})
+    with pytest.raises(TypeError, match=f"^{method}: .* 'keepattrs'; use keep_attrs=$"):
+        call(keepattrs=True)
+    with pytest.raises(TypeError, match=f"^{method}: .* 'skipna'; NaN is not skipped: fill or"):
+        call(skipna=True)
+
+
 def test_functions_take_data_arrays():
     x = array()
     assert_same(rk.reduce_max(x, 0), rk.reduce_max(x.values, 0))

@@ -97,6 +97,9 @@ def test_out_and_refusals():
         ours.reduce_max(out)
     with pytest.raises(TypeError, match="progress='yes' is not a flag"):
         ours.reduce_max(z, progress="yes")
+    for function in (ours.reduce_max, ours.reduce_min, ours.reduce_sum, rk.reduce_max):
+        with pytest.raises(TypeError, match="^reduce_.*: unexpected .* 'axis'; use axes=$"):
+            function(z, axis=0)
 
 
 def test_a_group_is_not_a_list_of_nothing():
