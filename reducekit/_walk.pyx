@@ -45,6 +45,7 @@ cdef enum:
     PARTS = 16                  # slices of a reduction to one tile; a power of two, for the fold
     FEW_PARTS = 4               # where the state of a slice is large
     STATES = FEW_PARTS * TILE * 32  # bytes of state for all slices
+    FAR = 24 << 20              # bytes read that are in no cache
     LARGE = 1 << 20             # bytes read; smaller reductions are one part for one thread
     LINES = 1 << 14             # bytes of results that wait for neighbours
     TINY = 1 << 14              # bytes read
@@ -495,6 +496,7 @@ cdef struct job_t:              # what the threads of one walk share
     int op
     int type_index
     bint exact
+    bint far
     const char* data
     char* out
     Py_ssize_t most             # outputs in a tile
@@ -513,6 +515,7 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
     cdef const plan_t* plan = job.plan
     cdef Py_ssize_t run, rows
     state.exact = job.exact
+    state.far = job.far
     state.few = plan.terms <= FEW
     state.chain = <double>plan.terms
     state.flip = job.kernels.flip
@@ -967,6 +970,7 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     job.op = op
     job.type_index = type_index
     job.exact = exact
+    job.far = bytes_read >= FAR
     job.data = data
     job.out = out
     if bytes_read <= TINY and walk_tiny(&job):

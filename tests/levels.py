@@ -7,7 +7,7 @@ import hashlib
 import sys
 
 import numpy as np
-from arrays import FLOATS, LAYOUTS, NAMES, SHARING, awkward, ordinary, subsets
+from arrays import FLOATS, LAYOUTS, NAMES, SHARING, awkward, in_no_cache, ordinary, subsets
 from oracles import FUNCTIONS, never
 
 import reducekit  # noqa: F401
@@ -53,6 +53,11 @@ def digests():
                     digest.update(function(data, axes, strict=False).tobytes())
                     if op == "sum":
                         digest.update(function(data, axes, strict=False, exact=True).tobytes())
+        for name in NAMES:
+            data = in_no_cache(name, rng=np.random.default_rng(71))
+            for op, function in FUNCTIONS.items():
+                if not never(op, name):
+                    found[f"{op} {name}"].update(function(data, (0,), strict=False).tobytes())
     return found
 
 

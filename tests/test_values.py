@@ -15,6 +15,7 @@ from arrays import (
     SIZES,
     awkward,
     extremes,
+    in_no_cache,
     ordinary,
     plain,
     subsets,
@@ -54,6 +55,20 @@ def test_every_layout(op, name):
         chosen = every if len(every) <= 8 else [every[i] for i in rng.permutation(len(every))[:8]]
         for axes in chosen:
             every_layout(op, data, axes, keepdims=bool(len(axes) % 2))
+
+
+@every_pair
+@pytest.mark.parametrize(("width", "stride"), [(1000, 320), (1024, 4096), (50, 16)])
+def test_rows_of_an_array_in_no_cache(op, name, width, stride):
+    data = in_no_cache(name, np.random.default_rng(24), width, stride)
+    kwargs = {"strict": False, "exact": True} if op == "sum" else {"strict": False}
+    got = FUNCTIONS[op](data, [0], **kwargs)
+    for first in range(0, width, 400):
+        piece = FUNCTIONS[op](data[:, first : first + 40], [0], **kwargs)
+        assert_same(got[:, first : first + 40], piece)
+    if op == "sum" and name == "float64":
+        fast = FUNCTIONS[op](data, [0])
+        assert np.all(np.abs(fast - got) <= np.spacing(np.abs(got)))
 
 
 @every_pair

@@ -33,6 +33,7 @@ cdef struct state_t:
     int period         # of runs: only elements at multiples of it count; 1, 2, 4 or 8
     double chain       # float64 sums: additions to the pair of one output, at most
     bint exact         # float64 sums: the result must be the rounded true sum
+    bint far           # the array is too large for any cache
 
 cdef enum:
     FEW = 64

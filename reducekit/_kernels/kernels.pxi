@@ -51,6 +51,7 @@ cdef extern from "bits.h":
     const uint64_t* RK_NEW
     void RK_PREFETCH(const void*) noexcept nogil
     Py_ssize_t RK_AHEAD
+    Py_ssize_t rk_far_rows(Py_ssize_t size, Py_ssize_t stride) noexcept nogil
 
 cdef extern from "vectors.h":
     pass                       # so that a change of it is seen
@@ -71,11 +72,13 @@ cdef extern from "lanes.h":
     bint rk_certain_floats(const double* a, const double* b, const float* peaks,
                            Py_ssize_t count, double factor, float* out) noexcept nogil
     void rk_double_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
-                        double* sums, double* rests, double* peak, bint peaks) noexcept nogil
+                        bint far, double* sums, double* rests, double* peak,
+                        bint peaks) noexcept nogil
     void rk_float_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
-                       double* sums, float* peak, uint32_t* least, bint leasts) noexcept nogil
+                       bint far, double* sums, float* peak, uint32_t* least,
+                       bint leasts) noexcept nogil
     void rk_short_float_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
-                             double* sums, uint16_t* mosts, uint16_t* leasts,
+                             bint far, double* sums, uint16_t* mosts, uint16_t* leasts,
                              bint brain) noexcept nogil
     bint rk_few_doubles(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                         double* out) noexcept nogil

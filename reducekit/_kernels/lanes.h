@@ -475,19 +475,23 @@ V_CODE int rk_certain_floats(const double *a, const double *b, const float *peak
    `rows` rows of `width` columns, each row `stride` bytes behind the one before, column by
    column, strip by strip. Some rows (8 to 32: what was fastest) are read together, so that the
    sums so far are loaded and stored once for all of them. The processor's own prefetch loses
-   track of so many rows, so each
-   is asked for RK_ACROSS bytes ahead. Rows at multiples of a page share the same few lines
-   of the first cache: of these, eight at most, and at quarters of a page sixteen.
+   track of so many rows, so each is asked for RK_ACROSS bytes ahead. Rows at multiples of a page
+   share the same few lines of the first cache: of these, eight at most, and at quarters of a page
+   sixteen. Where the array is `far`, in no cache, rows are read in full, so many together as have
+   RK_FAR / 2 bytes, while those RK_FAR bytes ahead are asked for: 36 MB of float32 at 46 to
+   54 GB/s, and along many rows at 19 to 38; but in cache 55, and along many rows 73.
 
    The last strip ends with the row, and shares columns with the one before. */
-#define RK_ACROSS 256
-/* Behind the end of the rows that are read together come the next ones. */
-#define RK_NEXT(column, item) \
-    (RK_ACROSS \
-     + ((column) * (item) + RK_ACROSS < width * (item) ? 0 : together * stride - width * (item)))
+#define RK_ACROSS 512
+#define RK_TOGETHER(most, item) \
+    (far ? rk_far_rows(width * (item), stride) / 2 \
+         : (most) > 8 && stride % 4096 == 0 ? 8 : (most) > 16 && stride % 1024 == 0 ? 16 : (most))
+/* From what is read to what is read soon: along the row, or, from its end, to the next rows. */
+#define RK_ALONG (far ? 2 * together * stride : RK_ACROSS)
+#define RK_NEXT(item) (far ? RK_ALONG : together * stride + RK_ACROSS - width * (item))
+/* Of a strip of `size` bytes, when so many are left in the row. */
+#define RK_SOON(strips, size) ((strips) * (size) > RK_ACROSS ? along : next)
 #define RK_STRIP 32
-#define RK_TOGETHER(most) \
-    ((most) > 8 && stride % 4096 == 0 ? 8 : (most) > 16 && stride % 1024 == 0 ? 16 : (most))
 
 /* float64: into pairs. With `peaks`, the largest magnitude of each column. In the last strip the
    first `old` columns are made neutral. `masked` and the like are constants where they are
@@ -513,33 +517,37 @@ V_CODE void rk_double_strip_as(const char *data, ptrdiff_t stride, ptrdiff_t row
     d_store(sums, s); d_store(sums + 8, t); d_store(rests, r); d_store(rests + 8, q);
     if (peaks) { d_store(peak, p); d_store(peak + 8, o); }
 }
-V_ONCE void rk_double_strip(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t ahead,
-                            double *sums, double *rests, double *peak, ptrdiff_t old) {
-    if (old) rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 0, 1, old);
-    else rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 0, 0, 0);
+V_ONCE void rk_double_strips(const char *data, ptrdiff_t strips, ptrdiff_t stride, ptrdiff_t rows,
+                             ptrdiff_t along, ptrdiff_t next, double *sums, double *rests) {
+    for (; strips; strips--, data += 128, sums += 16, rests += 16)
+        rk_double_strip_as(data, stride, rows, RK_SOON(strips, 128), sums, rests, NULL, 0, 0, 0);
 }
-V_ONCE void rk_double_peaks(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t ahead,
-                            double *sums, double *rests, double *peak, ptrdiff_t old) {
-    if (old) rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 1, 1, old);
-    else rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 1, 0, 0);
+V_ONCE void rk_double_peaks(const char *data, ptrdiff_t strips, ptrdiff_t stride, ptrdiff_t rows,
+                            ptrdiff_t along, ptrdiff_t next, double *sums, double *rests,
+                            double *peak) {
+    for (; strips; strips--, data += 128, sums += 16, rests += 16, peak += 16)
+        rk_double_strip_as(data, stride, rows, RK_SOON(strips, 128), sums, rests, peak, 1, 0, 0);
+}
+V_ONCE void rk_double_rest(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t ahead,
+                           double *sums, double *rests, double *peak, const int peaks,
+                           ptrdiff_t old) {
+    if (peaks) rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 1, 1, old);
+    else rk_double_strip_as(data, stride, rows, ahead, sums, rests, NULL, 0, 1, old);
 }
 V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
-                           double *sums, double *rests, double *peak, const int peaks) {
+                           int far, double *sums, double *rests, double *peak, const int peaks) {
     double copy[16 * 16], a[16], b[16], c[16];
-    ptrdiff_t j, k, n;
-    ptrdiff_t together = RK_TOGETHER(16);
-#define RK_WORK(p, stride, n, ahead, s, r, c, old) do { \
-        if (peaks) rk_double_peaks(p, stride, n, ahead, s, r, c, old); \
-        else rk_double_strip(p, stride, n, ahead, s, r, c, old); \
-    } while (0)
+    ptrdiff_t k, n, whole = width / 16, together = RK_TOGETHER(16, 8);
+    ptrdiff_t along = RK_ALONG, next = RK_NEXT(8);
     for (; rows > 0; rows -= together, data += together * stride) {
         n = rows < together ? rows : together;
-        for (j = 0; j + 16 <= width; j += 16)
-            RK_WORK(data + j * 8, stride, n, RK_NEXT(j, 8), sums + j, rests + j, peak + j, 0);
-        if (j == width) continue;
-        if (width > 16) {
+        if (peaks) rk_double_peaks(data, whole, stride, n, along, next, sums, rests, peak);
+        else rk_double_strips(data, whole, stride, n, along, next, sums, rests);
+        if (whole * 16 == width) continue;
+        if (whole) {
             k = width - 16;
-            RK_WORK(data + k * 8, stride, n, RK_NEXT(k, 8), sums + k, rests + k, peak + k, j - k);
+            rk_double_rest(data + k * 8, stride, n, next, sums + k, rests + k, peak + k, peaks,
+                           whole * 16 - k);
             continue;
         }
         memset(copy, 0, (size_t)n * 128);
@@ -548,37 +556,36 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
         memcpy(a, sums, (size_t)width * 8);
         memcpy(b, rests, (size_t)width * 8);
         if (peaks) memcpy(c, peak, (size_t)width * 8);
-        RK_WORK((const char *)copy, 128, n, 0, a, b, c, 0);
+        rk_double_rest((const char *)copy, 128, n, 0, a, b, c, peaks, 0);
         memcpy(sums, a, (size_t)width * 8);
         memcpy(rests, b, (size_t)width * 8);
         if (peaks) memcpy(peak, c, (size_t)width * 8);
     }
-#undef RK_WORK
 }
 
 /* The narrow types: at most 128 rows, whose sums, in double, are left in `sums`: room for
    `width` and a strip. The last strip has sums of its own, of which the new ones are kept.
-   RK_STRIPS calls work(rows, how many, their stride, how far ahead, first column, place of
-   its sums). */
+   RK_STRIPS calls work(rows, how many strips, how many rows, their stride, what lies ahead along
+   the row and from its end, first column, place of its sums). */
 #define RK_STRIPS(type, most, work) do { \
         type copy[(most) * RK_STRIP]; \
-        ptrdiff_t j, k, n, together = RK_TOGETHER(most), whole = width / RK_STRIP * RK_STRIP; \
         const ptrdiff_t item = sizeof(type); \
+        ptrdiff_t j, k, n, together = RK_TOGETHER(most, item), whole = width / RK_STRIP * RK_STRIP; \
+        ptrdiff_t along = RK_ALONG, next = RK_NEXT(item); \
         for (j = 0; j < whole + RK_STRIP; j++) sums[j] = -0.0; \
         for (; rows > 0; rows -= together, data += together * stride) { \
             n = rows < together ? rows : together; \
-            for (j = 0; j < whole; j += RK_STRIP) \
-                work(data + j * item, n, stride, RK_NEXT(j, item), j, j); \
-            if (j == width) continue; \
+            if (whole) work(data, whole / RK_STRIP, n, stride, along, next, 0, 0); \
+            if (whole == width) continue; \
             if (whole) { \
                 k = width - RK_STRIP; \
-                work(data + k * item, n, stride, RK_NEXT(k, item), k, j); \
+                work(data + k * item, 1, n, stride, next, next, k, whole); \
                 continue; \
             } \
             memset(copy, 0, (size_t)(n * RK_STRIP * item)); \
             for (k = 0; k < n; k++) \
                 memcpy(copy + k * RK_STRIP, data + k * stride, (size_t)width * sizeof(type)); \
-            work((const char *)copy, n, RK_STRIP * item, 0, 0, 0); \
+            work((const char *)copy, 1, n, RK_STRIP * item, 0, 0, 0, 0); \
         } \
     } while (0)
 #define RK_KEEP_NEW(sums) do { \
@@ -610,16 +617,18 @@ V_CODE void rk_float_strip_as(const char *data, ptrdiff_t rows, ptrdiff_t stride
     f_store(peak, p); f_store(peak + 16, q);
     if (leasts) { w_store(least, l); w_store(least + 16, m); }
 }
-V_ONCE void rk_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
-                           double *sums, float *peak) {
-    rk_float_strip_as(data, rows, stride, ahead, sums, peak, NULL, 0);
+V_ONCE void rk_float_strips(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
+                            ptrdiff_t along, ptrdiff_t next, double *sums, float *peak) {
+    for (; strips; strips--, data += 128, sums += RK_STRIP, peak += RK_STRIP)
+        rk_float_strip_as(data, rows, stride, RK_SOON(strips, 128), sums, peak, NULL, 0);
 }
-V_ONCE void rk_float_leasts(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
-                            double *sums, float *peak, uint32_t *least) {
-    rk_float_strip_as(data, rows, stride, ahead, sums, peak, least, 1);
+V_ONCE void rk_float_leasts(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
+                            ptrdiff_t along, ptrdiff_t next, double *sums, float *peak, uint32_t *least) {
+    for (; strips; strips--, data += 128, sums += RK_STRIP, peak += RK_STRIP, least += RK_STRIP)
+        rk_float_strip_as(data, rows, stride, RK_SOON(strips, 128), sums, peak, least, 1);
 }
 V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
-                          double *sums, float *peaks, uint32_t *leasts_, const int leasts) {
+                          int far, double *sums, float *peaks, uint32_t *leasts_, const int leasts) {
     /* Of rows that are no strip wide, what lies behind them may belong to another thread. */
     float p[RK_STRIP], *peak = width < RK_STRIP ? p : peaks;
     uint32_t l[RK_STRIP], *least = width < RK_STRIP ? l : leasts_;
@@ -629,10 +638,11 @@ V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
         memcpy(p, peaks, (size_t)width * 4);
         if (leasts) memcpy(l, leasts_, (size_t)width * 4);
     }
-#define RK_WORK(p, n, stride, ahead, column, at) do { \
+#define RK_WORK(p, strips, n, stride, along, next, column, at) do { \
         if (leasts) \
-            rk_float_leasts(p, n, stride, ahead, sums + (at), peak + (column), least + (column)); \
-        else rk_float_strip(p, n, stride, ahead, sums + (at), peak + (column)); \
+            rk_float_leasts(p, strips, n, stride, along, next, sums + (at), peak + (column), \
+                            least + (column)); \
+        else rk_float_strips(p, strips, n, stride, along, next, sums + (at), peak + (column)); \
     } while (0)
     RK_STRIPS(float, 32, RK_WORK);
 #undef RK_WORK
@@ -654,21 +664,24 @@ V_CODE void rk_short_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t str
     d_store(sums, a); d_store(sums + 8, b); d_store(sums + 16, c); d_store(sums + 24, d);
     if (brain) { memcpy(mosts, &kept_most, 64); memcpy(leasts, &kept_least, 64); }
 }
-V_ONCE void rk_half_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
-                          double *sums) {
-    rk_short_float_strip(data, rows, stride, ahead, sums, NULL, NULL, 0);
+V_ONCE void rk_half_strips(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
+                           ptrdiff_t along, ptrdiff_t next, double *sums) {
+    for (; strips; strips--, data += 64, sums += RK_STRIP)
+        rk_short_float_strip(data, rows, stride, RK_SOON(strips, 64), sums, NULL, NULL, 0);
 }
-V_ONCE void rk_brain_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
-                           double *sums, uint16_t *mosts, uint16_t *leasts) {
-    rk_short_float_strip(data, rows, stride, ahead, sums, mosts, leasts, 1);
+V_ONCE void rk_brain_strips(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
+                            ptrdiff_t along, ptrdiff_t next, double *sums, uint16_t *mosts, uint16_t *leasts) {
+    for (; strips; strips--, data += 64, sums += RK_STRIP, mosts += RK_STRIP, leasts += RK_STRIP)
+        rk_short_float_strip(data, rows, stride, RK_SOON(strips, 64), sums, mosts, leasts, 1);
 }
 V_CODE void rk_short_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows,
-                                ptrdiff_t stride, double *sums, uint16_t *mosts, uint16_t *leasts,
-                                const int brain) {
-#define RK_WORK(p, n, stride, ahead, column, at) do { \
+                                ptrdiff_t stride, int far, double *sums, uint16_t *mosts,
+                                uint16_t *leasts, const int brain) {
+#define RK_WORK(p, strips, n, stride, along, next, column, at) do { \
         if (brain) \
-            rk_brain_strip(p, n, stride, ahead, sums + (at), mosts + (column), leasts + (column)); \
-        else rk_half_strip(p, n, stride, ahead, sums + (at)); \
+            rk_brain_strips(p, strips, n, stride, along, next, sums + (at), mosts + (column), \
+                            leasts + (column)); \
+        else rk_half_strips(p, strips, n, stride, along, next, sums + (at)); \
     } while (0)
     ptrdiff_t i;
     int m;

@@ -347,13 +347,13 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
             start += size
             if narrow_t is float:
                 if state.few:            # a constant for each: lanes.h says why
-                    rk_float_rows(p, width, size, row_stride, total, <float*>(c + first),
-                                  d + first, True)
+                    rk_float_rows(p, width, size, row_stride, state.far, total,
+                                  <float*>(c + first), d + first, True)
                 else:
-                    rk_float_rows(p, width, size, row_stride, total, <float*>(c + first),
-                                  d + first, False)
+                    rk_float_rows(p, width, size, row_stride, state.far, total,
+                                  <float*>(c + first), d + first, False)
             else:
-                rk_short_float_rows(p, width, size, row_stride, total, mosts, leasts,
+                rk_short_float_rows(p, width, size, row_stride, False, total, mosts, leasts,
                                     narrow_t is brain_t)
             if fresh and start == size:
                 memcpy(a + first, total, width * 8)
@@ -562,7 +562,7 @@ cdef inline bint narrow_few(const char* data, Py_ssize_t columns, Py_ssize_t row
         for j in range(columns if sure else 0):
             to[j] = rounded_finite[narrow_t](total[j], kind)
     else:
-        rk_short_float_rows(data, columns, rows, row_stride, total, NULL, NULL, False)
+        rk_short_float_rows(data, columns, rows, row_stride, False, total, NULL, NULL, False)
         for j in range(columns):
             sure &= total[j] - total[j] == 0
         if sure:

@@ -163,7 +163,8 @@ cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t r
         state.fresh = False
     for start in range(0, rows, 128):
         size = rows - start if rows - start < 128 else 128
-        rk_double_rows(data + start * row_stride, columns, size, row_stride, a, b, c, exact)
+        rk_double_rows(data + start * row_stride, columns, size, row_stride, state.far, a, b, c,
+                       exact)
         if rows < 128:
             continue
         # What the rest loses grows with its size: carried over now and then, it stays a few

@@ -295,6 +295,8 @@ cdef inline void word_far_rows(const char* data, Py_ssize_t columns, Py_ssize_t 
     cdef const char* at[FEW_ROWS]
     cdef Py_ssize_t first = 0, count, ahead, most = 4 if row_stride % 4096 == 0 else FEW_ROWS
     cdef int r
+    if state.far:
+        most = rk_far_rows(columns * <Py_ssize_t>sizeof(word_t), row_stride)
     while first < rows:
         count = rows - first if rows - first < most else most
         for r in range(count):
@@ -315,7 +317,7 @@ cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
     cdef word_t* a = <word_t*>state.a
     cdef int64_t room[512]
     cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
-    if far_apart(rows, row_stride):
+    if state.far or far_apart(rows, row_stride):
         word_far_rows(data, columns, rows, row_stride, state, kind)
         return
     while first < columns:
@@ -344,7 +346,7 @@ cdef inline bint word_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t 
     cdef int64_t room[512]
     cdef const char* at[FEW_ROWS]
     cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
-    if far_apart(rows, row_stride):
+    if state.far or far_apart(rows, row_stride):
         for first in range(rows):
             at[first] = data + first * row_stride
         word_apart(at, rows, columns, out, state, True, True, kind)
