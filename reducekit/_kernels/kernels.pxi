@@ -86,8 +86,10 @@ cdef extern from "lanes.h":
                        float* out) noexcept nogil
     bint rk_few_brains(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                        double* sums) noexcept nogil
-    void rk_short_sums(const char*, Py_ssize_t count, Py_ssize_t run, double* sums,
-                       double* rests, bint single, bint pairs) noexcept nogil
+    void rk_short_sums(const char*, Py_ssize_t count, Py_ssize_t run,
+                       double* sums) noexcept nogil
+    void rk_short_pairs(const char*, Py_ssize_t count, Py_ssize_t run, double* sums,
+                        double* rests) noexcept nogil
 
 cdef extern from "words.h":
     void rk_keys8(const char** rows, Py_ssize_t count, Py_ssize_t width, int8_t* best,

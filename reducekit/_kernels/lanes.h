@@ -69,7 +69,7 @@ V_CODE uint64_t d_any(v_doubles v) {      /* every bit that is set in some eleme
         memcpy(copy, from, (size_t)(count) * sizeof(*(copy))); \
     } while (0)
 
-V_CODE void rk_fold_doubles(const double *lanes, ptrdiff_t count, double *sums) {
+V_ONCE void rk_fold_doubles(const double *lanes, ptrdiff_t count, double *sums) {
     double four[RK_GROUP * 4], two[RK_GROUP * 2];
     ptrdiff_t i;
     if (count == 1) {
@@ -81,7 +81,7 @@ V_CODE void rk_fold_doubles(const double *lanes, ptrdiff_t count, double *sums) 
     for (i = 0; i < count; i++) sums[i] = two[2 * i] + two[2 * i + 1];
 }
 /* Likewise pairs: the error of each addition goes to the rests. */
-V_CODE void rk_halve_pairs(const double *s, const double *r, ptrdiff_t count, double *to,
+V_ONCE void rk_halve_pairs(const double *s, const double *r, ptrdiff_t count, double *to,
                            double *rest) {
     ptrdiff_t i;
     for (i = 0; i < count; i++) {
@@ -119,7 +119,7 @@ V_CODE void rk_halve_pairs(const double *s, const double *r, ptrdiff_t count, do
    all 128 of a lane to be eight times as large. That is what bounds the error: the rests of
    a lane are less than 2^(7+12-53) times that element, and what their additions lose in the
    block at most 2^-75 times. */
-V_CODE int rk_known(const double *x, ptrdiff_t size, ptrdiff_t ahead, int period, v_doubles *sum,
+V_LONG int rk_known(const double *x, ptrdiff_t size, ptrdiff_t ahead, int period, v_doubles *sum,
                     v_doubles *rest) {
     v_doubles one = d_all(rk_one), zero = d_all(0), moved = zero, base, s[4], r[4];
     double top;
@@ -148,7 +148,7 @@ V_CODE int rk_known(const double *x, ptrdiff_t size, ptrdiff_t ahead, int period
 
 /* A pair for each run; with `peaks`, also the largest magnitude of all (an element that is NaN
    leaves none, but shows in its sum). */
-V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
+V_LONG void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
                            ptrdiff_t size, int period, double *sums, double *rests, double *peak,
                            const int peaks) {
     v_doubles s, t, r, q, p = d_all(0), o = p, v, w, one = d_all(rk_one);
@@ -218,7 +218,7 @@ V_CODE void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
 }
 
 /* Sums of a group, with rests or without, into the pairs of their outputs. */
-V_CODE void rk_enter_group(const double *sums, const double *rests, ptrdiff_t count, double *a,
+V_ONCE void rk_enter_group(const double *sums, const double *rests, ptrdiff_t count, double *a,
                            double *b) {
     v_doubles s, r, one = d_all(rk_one);
     ptrdiff_t k = 0;
@@ -304,88 +304,96 @@ V_CODE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, p
                          : f_halves((const uint16_t *)(p)))
 #define RK_HIGH(p) (brain ? f_odd_brains(h_load((const uint16_t *)(p))) \
                           : f_halves((const uint16_t *)(p) + 16))
-V_CODE int rk_wide(v_shorts most, v_shorts least, const int rows, const int brain) {
+V_LONG int rk_wide(v_shorts most, v_shorts least, const int rows, const int brain) {
     int bits = brain ? 8 : 11, steps = (brain ? 14 : 11) - (rows == 8);
     return h_over(h_sub(h_down(most, bits), h_down(h_more(least), bits)), (uint16_t)steps)
         || (brain && h_over(most, 251 << 8));
 }
-#define RK_TO_DOUBLE(low, high) do { \
-        v_floats low_ = (low), high_ = (high); \
-        a = d_add(a, d_low(low_)); b = d_add(b, d_high(low_)); \
-        c = d_add(c, d_low(high_)); d = d_add(d, d_high(high_)); \
-    } while (0)
-#define RK_EACH(first, count, stride) do { \
-        const char *x_ = (first); \
-        ptrdiff_t i_; \
-        for (i_ = 0; i_ < (count); i_++, x_ += (stride)) \
-            RK_TO_DOUBLE(RK_LOW(x_), RK_HIGH(x_)); \
-    } while (0)
+V_LONG void rk_to_double(v_floats low, v_floats high, v_doubles *a, v_doubles *b, v_doubles *c,
+                         v_doubles *d) {
+    *a = d_add(*a, d_low(low)); *b = d_add(*b, d_high(low));
+    *c = d_add(*c, d_low(high)); *d = d_add(*d, d_high(high));
+}
+#define RK_TO_DOUBLE(low, high) rk_to_double(low, high, &a, &b, &c, &d)
 #define RK_SPAN(v, most, least) do { \
         v_shorts m_ = h_twice(v); \
         most = h_max(most, m_); \
         least = h_min(least, h_less(m_)); \
     } while (0)
-#define RK_FOUR(first, stride, ahead, low, high, most, least) do { \
-        int i_; \
-        const char *x_ = (first); \
-        RK_PREFETCH(x_ + (ahead)); \
-        most = h_twice(h_load((const uint16_t *)x_)); \
-        least = h_less(most); \
-        low = RK_LOW(x_); \
-        high = RK_HIGH(x_); \
-        for (i_ = 1; i_ < 4; i_++) { \
-            x_ += (stride); \
-            RK_PREFETCH(x_ + (ahead)); \
-            RK_SPAN(h_load((const uint16_t *)x_), most, least); \
-            low = f_add(low, RK_LOW(x_)); \
-            high = f_add(high, RK_HIGH(x_)); \
-        } \
+#define RK_KEEP_SPAN(most, least) do { \
+        *kept_most = h_max(*kept_most, most); \
+        *kept_least = h_min(*kept_least, least); \
     } while (0)
-#define RK_SPREAD(most, least) do { \
-        kept_most = h_max(kept_most, most); \
-        kept_least = h_min(kept_least, least); \
+/* Each row for itself into the four lanes of `to`. */
+V_LONG void rk_each(const char *x, ptrdiff_t count, ptrdiff_t stride, v_doubles *to,
+                    const int brain) {
+    v_doubles a = to[0], b = to[1], c = to[2], d = to[3];
+    for (; count; count--, x += stride) RK_TO_DOUBLE(RK_LOW(x), RK_HIGH(x));
+    to[0] = a; to[1] = b; to[2] = c; to[3] = d;
+}
+#define RK_EACH(first, count, stride) do { \
+        v_doubles to_[4] = {a, b, c, d}; \
+        rk_each(first, count, stride, to_, brain); \
+        a = to_[0]; b = to_[1]; c = to_[2]; d = to_[3]; \
     } while (0)
-/* Into the lanes a to d, and into the span that is kept. */
-#define RK_BLOCKS(first, count, stride, ahead) do { \
-        const char *at_ = (first); \
-        ptrdiff_t left_ = (count); \
-        v_floats low, high, lower, higher; \
-        v_shorts most, least, more, less; \
-        for (; left_ >= 8; left_ -= 8, at_ += 8 * (stride)) { \
-            v_shorts top, bottom; \
-            RK_FOUR(at_, stride, ahead, low, high, most, least); \
-            RK_FOUR(at_ + 4 * (stride), stride, ahead, lower, higher, more, less); \
-            top = h_max(most, more); \
-            bottom = h_min(least, less); \
-            if (brain) RK_SPREAD(top, bottom); \
-            if (!rk_wide(top, bottom, 8, brain)) { \
-                RK_TO_DOUBLE(f_add(low, lower), f_add(high, higher)); \
-                continue; \
-            } \
-            if (!rk_wide(most, least, 4, brain)) RK_TO_DOUBLE(low, high); \
-            else RK_EACH(at_, 4, stride); \
-            if (!rk_wide(more, less, 4, brain)) RK_TO_DOUBLE(lower, higher); \
-            else RK_EACH(at_ + 4 * (stride), 4, stride); \
-        } \
-        if (left_ >= 4) { \
-            RK_FOUR(at_, stride, ahead, low, high, most, least); \
-            if (brain) RK_SPREAD(most, least); \
-            if (!rk_wide(most, least, 4, brain)) RK_TO_DOUBLE(low, high); \
-            else RK_EACH(at_, 4, stride); \
-            left_ -= 4; \
-            at_ += 4 * (stride); \
-        } \
-        for (; left_; left_--, at_ += (stride)) { \
-            RK_TO_DOUBLE(RK_LOW(at_), RK_HIGH(at_)); \
-            if (brain) RK_SPAN(h_load((const uint16_t *)at_), kept_most, kept_least); \
-        } \
-    } while (0)
+/* Four rows in float32, and what they span. */
+V_LONG void rk_four(const char *x, ptrdiff_t stride, ptrdiff_t ahead, v_floats *low,
+                    v_floats *high, v_shorts *most, v_shorts *least, const int brain) {
+    v_floats l = RK_LOW(x), h = RK_HIGH(x);
+    v_shorts m = h_twice(h_load((const uint16_t *)x)), n = h_less(m);
+    int i;
+    RK_PREFETCH(x + ahead);
+    for (i = 1; i < 4; i++) {
+        x += stride;
+        RK_PREFETCH(x + ahead);
+        RK_SPAN(h_load((const uint16_t *)x), m, n);
+        l = f_add(l, RK_LOW(x));
+        h = f_add(h, RK_HIGH(x));
+    }
+    *low = l; *high = h; *most = m; *least = n;
+}
+/* As `rk_each`, by fours and eights where that is exact, and into the span that is kept. */
+V_LONG void rk_blocks(const char *x, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
+                      v_doubles *to, v_shorts *kept_most, v_shorts *kept_least,
+                      const int brain) {
+    v_doubles a = to[0], b = to[1], c = to[2], d = to[3];
+    v_floats low, high, lower, higher;
+    v_shorts most, least, more, less, top, bottom;
+    for (; count >= 8; count -= 8, x += 8 * stride) {
+        rk_four(x, stride, ahead, &low, &high, &most, &least, brain);
+        rk_four(x + 4 * stride, stride, ahead, &lower, &higher, &more, &less, brain);
+        top = h_max(most, more);
+        bottom = h_min(least, less);
+        if (brain) RK_KEEP_SPAN(top, bottom);
+        if (!rk_wide(top, bottom, 8, brain)) {
+            RK_TO_DOUBLE(f_add(low, lower), f_add(high, higher));
+            continue;
+        }
+        if (!rk_wide(most, least, 4, brain)) RK_TO_DOUBLE(low, high);
+        else RK_EACH(x, 4, stride);
+        if (!rk_wide(more, less, 4, brain)) RK_TO_DOUBLE(lower, higher);
+        else RK_EACH(x + 4 * stride, 4, stride);
+    }
+    if (count >= 4) {
+        rk_four(x, stride, ahead, &low, &high, &most, &least, brain);
+        if (brain) RK_KEEP_SPAN(most, least);
+        if (!rk_wide(most, least, 4, brain)) RK_TO_DOUBLE(low, high);
+        else RK_EACH(x, 4, stride);
+        count -= 4;
+        x += 4 * stride;
+    }
+    for (; count; count--, x += stride) {
+        RK_TO_DOUBLE(RK_LOW(x), RK_HIGH(x));
+        if (brain) RK_SPAN(h_load((const uint16_t *)x), *kept_most, *kept_least);
+    }
+    to[0] = a; to[1] = b; to[2] = c; to[3] = d;
+}
 
 /* Runs of at most 4096; the span is that of all of them. */
 V_CODE void rk_short_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride,
                                 ptrdiff_t ahead, ptrdiff_t size, int period, double *sums,
                                 uint16_t *span, const int brain) {
-    v_doubles a, b, c, d;
+    v_doubles a, b, c, d, to[4];
     v_shorts kept_most = h_all(0), kept_least = h_all(0xffff);
     double lanes[RK_GROUP * 8];
     uint16_t copy[32], x_most[32], x_least[32];
@@ -393,8 +401,9 @@ V_CODE void rk_short_float_runs(const char *data, ptrdiff_t count, ptrdiff_t str
     int k;
     for (run = 0; run < count; run++) {
         const uint16_t *x = (const uint16_t *)(data + run * stride);
-        a = b = c = d = d_all(-0.0);
-        RK_BLOCKS((const char *)x, size / 32, 64, ahead);
+        to[0] = to[1] = to[2] = to[3] = d_all(-0.0);
+        rk_blocks((const char *)x, size / 32, 64, ahead, to, &kept_most, &kept_least, brain);
+        a = to[0]; b = to[1]; c = to[2]; d = to[3];
         if (rest && (period > 1 || size < 32)) {
             RK_FILL(copy, x + (size - rest), rest, 0x8000);
             RK_TO_DOUBLE(RK_LOW(copy), RK_HIGH(copy));
@@ -657,11 +666,12 @@ V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
 V_CODE void rk_short_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t stride,
                                  ptrdiff_t ahead, double *sums, uint16_t *mosts,
                                  uint16_t *leasts, const int brain) {
-    v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
+    v_doubles to[4] = {d_load(sums), d_load(sums + 8), d_load(sums + 16), d_load(sums + 24)};
     v_shorts kept_most = h_all(0), kept_least = kept_most;
+    int k;
     if (brain) { kept_most = h_load(mosts); kept_least = h_load(leasts); }
-    RK_BLOCKS(data, rows, stride, ahead);
-    d_store(sums, a); d_store(sums + 8, b); d_store(sums + 16, c); d_store(sums + 24, d);
+    rk_blocks(data, rows, stride, ahead, to, &kept_most, &kept_least, brain);
+    for (k = 0; k < 4; k++) d_store(sums + 8 * k, to[k]);
     if (brain) { memcpy(mosts, &kept_most, 64); memcpy(leasts, &kept_least, 64); }
 }
 V_ONCE void rk_half_strips(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
@@ -893,8 +903,8 @@ V_CODE void rk_transpose(v_doubles *v) {
 #endif
 #endif
 
-/* `count` runs to pairs, or, without `pairs`, to plain sums; `single`: of floats. */
-V_CODE void rk_short_sums(const char *data, ptrdiff_t count, ptrdiff_t run, double *sums,
+/* `count` runs of doubles to pairs, or, `single`, of floats to plain sums. */
+V_CODE void rk_short_sums_as(const char *data, ptrdiff_t count, ptrdiff_t run, double *sums,
                           double *rests, const int single, const int pairs) {
     double copy[8 * 32], out[8], lost[8];
     v_doubles v[8], s, r, one = d_all(rk_one);
@@ -939,6 +949,13 @@ V_CODE void rk_short_sums(const char *data, ptrdiff_t count, ptrdiff_t run, doub
         }
     }
 #undef RK_TAKE
+}
+V_ONCE void rk_short_sums(const char *data, ptrdiff_t count, ptrdiff_t run, double *sums) {
+    rk_short_sums_as(data, count, run, sums, NULL, 1, 0);
+}
+V_ONCE void rk_short_pairs(const char *data, ptrdiff_t count, ptrdiff_t run, double *sums,
+                           double *rests) {
+    rk_short_sums_as(data, count, run, sums, rests, 0, 1);
 }
 
 #endif

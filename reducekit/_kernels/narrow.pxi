@@ -209,7 +209,7 @@ cdef const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run,
     while left % 3 == 0:
         left //= 3
     if left > 1:
-        rk_short_sums(<const char*>f, size, run, one, NULL, True, False)
+        rk_short_sums(<const char*>f, size, run, one)
         return one
     # The first division goes with the conversion.
     left = run

@@ -11,13 +11,19 @@
 #include "bits.h"
 
 /* V_CODE becomes part of whoever calls it; V_ONCE is called from several places, and too long to be
-   there each time. */
+   there each time. V_LONG is called on processors so old that nothing of it would stay in
+   registers; half of the code for them was conversions of 16-bit floats, written out each time. */
 #if defined(__GNUC__) || defined(__clang__)
 #define V_CODE static inline __attribute__((always_inline, unused))
 #define V_ONCE static __attribute__((noinline, unused))
 #else
 #define V_CODE static inline
 #define V_ONCE static
+#endif
+#if defined(__SSE2__) && !defined(__AVX2__)
+#define V_LONG V_ONCE
+#else
+#define V_LONG V_CODE
 #endif
 
 #if defined(__AVX2__) && !defined(__AVX512F__) && (defined(__GNUC__) || defined(__clang__))

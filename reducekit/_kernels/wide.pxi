@@ -84,7 +84,7 @@ cdef inline void wide_sum_short(const double* v, Py_ssize_t size, Py_ssize_t run
             rests[i] = (v[2 * i] - (s - z)) + (v[2 * i + 1] - z)
             sums[i] = s
     else:
-        rk_short_sums(<const char*>v, size, run, sums, rests, False, True)
+        rk_short_pairs(<const char*>v, size, run, sums, rests)
 
 
 cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
