@@ -122,8 +122,13 @@ static inline uint16_t rk_float_to_half(float f) {
     normal = normal > 0x7c00u ? 0x7c00u : normal;
     return (uint16_t)(sign | (m < 0x38800000u ? small : normal));
 }
-/* Finite numbers, rounded once. */
-static inline void rk_doubles_to_halves(const double *from, uint16_t *to, ptrdiff_t count) {
+/* Finite numbers, rounded once. Loops of vectors are long, and stand once. */
+#if defined(__GNUC__) || defined(__clang__)
+#define RK_LOOP static __attribute__((noinline, unused))
+#else
+#define RK_LOOP static
+#endif
+RK_LOOP void rk_doubles_to_halves(const double *from, uint16_t *to, ptrdiff_t count) {
     ptrdiff_t i = 0;
 #if defined(__AVX512F__) && defined(__AVX512VL__)
     for (; i + 8 <= count; i += 8) {
@@ -138,6 +143,14 @@ static inline void rk_doubles_to_halves(const double *from, uint16_t *to, ptrdif
     }
 #endif
     for (; i < count; i++) to[i] = rk_float_to_half(rk_odd_float(from[i]));
+}
+RK_LOOP void rk_doubles_to_brains(const double *from, uint16_t *to, ptrdiff_t count) {
+    ptrdiff_t i;
+    for (i = 0; i < count; i++) to[i] = rk_float_to_brain(rk_odd_float(from[i]));
+}
+RK_LOOP void rk_doubles_to_floats(const double *from, float *to, ptrdiff_t count) {
+    ptrdiff_t i;
+    for (i = 0; i < count; i++) to[i] = (float)from[i];
 }
 static inline uint16_t rk_double_to_half(double x) {
     if (isnan(x)) return 0x7e00;

@@ -125,7 +125,8 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
     cdef const char* p
     cdef double sums[16]
     cdef uint16_t span[2]
-    cdef uint32_t peak = 0, low
+    cdef float top = 0
+    cdef uint32_t peak, low
     cdef Py_ssize_t t, i, o, k, start, size, count, groups = (kept + 15) // 16
     cdef Py_ssize_t ahead = how_far(outer, outer_stride, kept, kept_stride,
                                     run * <Py_ssize_t>sizeof(narrow_t))
@@ -160,8 +161,8 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
             else:
                 # One bound for all outputs of the group: it is rarely worse than their own.
                 # The bits of floats that are not negative are in the order of the floats.
-                rk_float_runs(p, count, kept_stride, ahead, size, state.period, sums,
-                              <float*>&peak)
+                rk_float_runs(p, count, kept_stride, ahead, size, state.period, sums, &top)
+                peak = rk_bits32(top)
                 for k in range(count):
                     c[k] = peak if peak > c[k] else c[k]
             rk_enter_group(sums, NULL, count, a, b)
@@ -235,9 +236,14 @@ cdef const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run,
     return source
 
 
-cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
-                              Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                              state_t* state, const narrow_t* kind, int order) noexcept nogil:
+ctypedef const double* (*sum_short_t)(const void* x, Py_ssize_t size, Py_ssize_t run, double* wide,
+                                      float* floats, double* one, double* two, uint32_t* high,
+                                      uint32_t* low) noexcept nogil
+
+
+cdef void short_by(sum_short_t sums, const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                   Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                   state_t* state) noexcept nogil:
     cdef double* a = <double*>state.a
     cdef double* b = <double*>state.b
     cdef uint32_t* c = <uint32_t*>state.c
@@ -253,9 +259,8 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
         start = 0
         while start < kept:
             size = kept - start if kept - start < most else most
-            source = sum_short[narrow_t](
-                <const narrow_t*>(data + start * kept_stride + o * outer_stride), size, run, wide,
-                floats, one, two, &high, &low)
+            source = sums(data + start * kept_stride + o * outer_stride, size, run, wide, floats,
+                          one, two, &high, &low)
             if state.fresh:
                 for i in range(size):
                     a[start + i] = source[i]
@@ -271,6 +276,13 @@ cdef inline void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept
                 d[start + i] = low if low < d[start + i] else d[start + i]
             start += most
         state.fresh = False
+
+
+cdef void narrow_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
+                       Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                       state_t* state, const narrow_t* kind, int order) noexcept nogil:
+    short_by(<sum_short_t>sum_short[narrow_t], data, kept, kept_stride, outer, outer_stride, run,
+             state)
 
 
 cdef inline bint narrow_short_few(const char* data, Py_ssize_t kept, Py_ssize_t run,
@@ -295,11 +307,7 @@ cdef inline bint narrow_short_few(const char* data, Py_ssize_t kept, Py_ssize_t 
         # As in narrow_finish: at most 32 elements, so five bits more.
         if odd or narrow_t is not half_t and (high >> 23) + 24 + 5 > ((low + 1) >> 23) + 53:
             return False
-        if narrow_t is half_t:
-            rk_doubles_to_halves(source, <uint16_t*>to + start, size)
-        else:
-            for i in range(size):
-                to[start + i] = rounded_finite[narrow_t](source[i], kind)
+        round_finite[narrow_t](source, size, to + start)
         start += most
     return True
 
@@ -391,14 +399,13 @@ cdef inline void narrow_fold(Py_ssize_t columns, Py_ssize_t period, state_t* sta
         columns = half
 
 
-cdef inline narrow_t rounded_finite(double x, const narrow_t* kind) noexcept nogil:
-    """Without branches, for loops over vectors."""
+cdef inline void round_finite(const double* x, Py_ssize_t count, narrow_t* to) noexcept nogil:
     if narrow_t is half_t:
-        return rk_float_to_half(rk_odd_float(x))
+        rk_doubles_to_halves(x, to, count)
     elif narrow_t is brain_t:
-        return rk_float_to_brain(rk_odd_float(x))
+        rk_doubles_to_brains(x, <uint16_t*>to, count)
     else:
-        return <float>x
+        rk_doubles_to_floats(x, to, count)
 
 
 cdef inline narrow_t rounded(double x, const narrow_t* kind) noexcept nogil:
@@ -477,7 +484,8 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
     cdef uint32_t* d = <uint32_t*>state.d
     cdef bound_t low[1024]
     cdef bound_t high[1024]
-    cdef double error[1024]
+    cdef double above[1024]
+    cdef double below[1024]
     cdef Py_ssize_t i, found = 0
     cdef int32_t unsure = 0
     cdef double s, t, e, z
@@ -508,8 +516,7 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
             unsure |= 1 if (c[i] >> 23) + bits + growth > ((d[i] + 1) >> 23) + 53 else 0
             unsure |= 1 if a[i] - a[i] != 0 else 0
         if not unsure:
-            for i in range(count):
-                low[i] = rounded_finite[bound_t](a[i], kind)
+            round_finite[bound_t](a, count, low)
             emit_narrow[bound_t](low, count, out, out_stride)
             return 0
         unsure = 0
@@ -517,20 +524,23 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
         if rk_certain_floats(a, b, <const float*>c, count, factor, low):
             emit_narrow[bound_t](low, count, out, out_stride)
             return 0
+    below[0] = above[0] = 0            # a compiler does not know that there are outputs
     for i in range(count):
         e = factor * <double>rk_float(c[i] if c[i] < 0x7f800000 else 0x7f800000)
-        error[i] = e
+        above[i] = e
         if few:
-            error[i] = 0 if (c[i] >> 23) + bits + growth <= ((d[i] + 1) >> 23) + 53 else e
+            above[i] = 0 if (c[i] >> 23) + bits + growth <= ((d[i] + 1) >> 23) + 53 else e
     for i in range(count):
         s = a[i] if b[i] == 0 else a[i] + b[i]      # -0.0 stays as it is
         t = b[i] - (s - a[i])
-        e = error[i]
+        e = above[i]
         e = e + 4 * ROUND_OFF * (s if s > 0 else -s) if e != 0 else e
         z = t - e
-        low[i] = rounded_finite[bound_t](s if z == 0 else s + z, kind)
+        below[i] = s if z == 0 else s + z
         z = t + e
-        high[i] = rounded_finite[bound_t](s if z == 0 else s + z, kind)
+        above[i] = s if z == 0 else s + z
+    round_finite[bound_t](below, count, low)
+    round_finite[bound_t](above, count, high)
     for i in range(count):
         unsure += 1 if differ[bound_t](low[i], high[i]) else 0
         unsure += 1 if a[i] - a[i] != 0 else 0
@@ -559,8 +569,8 @@ cdef inline bint narrow_few(const char* data, Py_ssize_t columns, Py_ssize_t row
         sure = rk_few_floats(data, columns, rows, row_stride, to)
     elif narrow_t is brain_t:
         sure = rk_few_brains(data, columns, rows, row_stride, total)
-        for j in range(columns if sure else 0):
-            to[j] = rounded_finite[narrow_t](total[j], kind)
+        if sure:
+            round_finite[narrow_t](total, columns, to)
     else:
         rk_short_float_rows(data, columns, rows, row_stride, False, total, NULL, NULL, False)
         for j in range(columns):

@@ -13,9 +13,12 @@
 /* V_CODE becomes part of whoever calls it; V_ONCE is called from several places, and too long to be
    there each time. V_LONG is called on processors so old that nothing of it would stay in
    registers; half of the code for them was conversions of 16-bit floats, written out each time. */
-#if defined(__GNUC__) || defined(__clang__)
+#if defined(__clang__)
 #define V_CODE static inline __attribute__((always_inline, unused))
 #define V_ONCE static __attribute__((noinline, unused))
+#elif defined(__GNUC__)
+#define V_CODE static inline __attribute__((always_inline, unused))
+#define V_ONCE static __attribute__((noinline, noclone, unused))
 #else
 #define V_CODE static inline
 #define V_ONCE static

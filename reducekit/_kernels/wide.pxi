@@ -25,7 +25,8 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
     cdef const double* x
     cdef double sums[16]
     cdef double rests[16]
-    cdef uint64_t m = 0
+    cdef double peak = 0
+    cdef uint64_t m
     cdef Py_ssize_t t, i, o, k, start, size, count, most = run, groups = (kept + 15) // 16
     cdef Py_ssize_t ahead = how_far(outer, outer_stride, kept, kept_stride, run * 8)
     if state.fresh:
@@ -53,11 +54,11 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
         while start < run:
             size = run - start if run - start < most else most
             rk_double_runs(data + i * kept_stride + o * outer_stride + start * 8, count,
-                           kept_stride, ahead, size, state.period, sums, rests, <double*>&m,
-                           exact)
+                           kept_stride, ahead, size, state.period, sums, rests, &peak, exact)
             start += size
             rk_enter_group(sums, rests, count, a, b)
             if exact:
+                m = rk_bits64(peak)
                 for k in range(count):
                     c[k] = m if m > c[k] else c[k]
 

@@ -9,13 +9,9 @@
 
 #include "vectors.h"
 
-/* `best` may hold something already unless it is `fresh`. With `last`, keys become results, where
-   a NaN is the quiet one; of integers the top is the largest key there is. */
-#define RK_ARGUMENTS(word) \
-    const char *const *rows, ptrdiff_t count, ptrdiff_t width, word *__restrict best, \
-    word flip, word fold, word turn, word quiet, word top, int fresh, int last, ptrdiff_t ahead
-#define RK_SAME flip, fold, turn, quiet, top, fresh, last, ahead
-
+#define RK_SAME flip, fold, turn, quiet, top
+#define RK_ADD_WORDS(x, y) ((x) + (y))
+#define RK_ITSELF(x) (x)
 #define RK_LARGER_OF(x, y) ((x) > (y) ? (x) : (y))
 #define RK_KEY_8(x) rk_key8(x, flip)
 #define RK_KEY_16(x) rk_key16(x, flip, fold, turn)
@@ -25,150 +21,219 @@
 #define RK_RESULT_16(x) ((x) > top ? quiet : rk_unkey16(x, flip, fold, turn))
 #define RK_RESULT_32(x) ((x) > top ? quiet : rk_unkey32(x, flip, fold, turn))
 #define RK_RESULT_64(x) ((x) > top ? quiet : rk_unkey64(x, flip, fold, turn))
-#define RK_ITSELF(x) (x)
 
-/* Columns from `k` on, element by element as far as the source says. */
-#define RK_PLAIN(name, word, take, join, result) \
-    V_ONCE void rk_plain_##name(ptrdiff_t start, RK_ARGUMENTS(word)) { \
-        ptrdiff_t r = 0, k; \
-        (void)flip, (void)fold, (void)turn, (void)quiet, (void)top, (void)ahead; \
-        if (fresh) { \
-            const word *row = (const word *)rows[0]; \
-            for (k = start; k < width; k++) best[k] = (word)take(row[k]); \
-            r = 1; \
-        } \
-        for (; r + 3 <= count; r += 3) { \
-            const word *p = (const word *)rows[r]; \
-            const word *q = (const word *)rows[r + 1]; \
-            const word *s = (const word *)rows[r + 2]; \
-            for (k = start; k < width; k++) { \
-                word x = (word)take(p[k]), y = (word)take(q[k]), z = (word)take(s[k]); \
-                x = (word)join(x, y); \
-                x = (word)join(x, z); \
-                best[k] = (word)join(x, best[k]); \
-            } \
-        } \
-        for (; r < count; r++) { \
-            const word *row = (const word *)rows[r]; \
-            for (k = start; k < width; k++) { \
-                word x = (word)take(row[k]); \
-                best[k] = (word)join(x, best[k]); \
-            } \
-        } \
-        for (k = start; last && k < width; k++) best[k] = (word)result(best[k]); \
+/* What each family offers: `rk_columns_...` takes a few rows that lie anywhere, `rk_lines_...` any
+   number of rows at a stride. `best` may hold something already unless it is `fresh`. With `last`,
+   keys become results, where a NaN is the quiet one; of integers the top is the largest key. */
+#define RK_COLUMNS_OF(name, word) \
+    void rk_columns_##name(const char *const *rows, ptrdiff_t count, ptrdiff_t width, \
+                           word *__restrict best, word flip, word fold, word turn, word quiet, \
+                           word top, int fresh, int last, ptrdiff_t ahead)
+#define RK_LINES_OF(name, word) \
+    void rk_lines_##name(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t width, \
+                         word *__restrict best, word flip, word fold, word turn, int fresh)
+#define RK_GIVE(name, word, result) \
+    V_ONCE void rk_give_##name(const word *words, ptrdiff_t count, word *to, word flip, word fold, \
+                               word turn, word quiet, word top) { \
+        ptrdiff_t k; \
+        (void)flip, (void)fold, (void)turn, (void)quiet, (void)top; \
+        for (k = 0; k < count; k++) to[k] = (word)result(words[k]); \
     }
-#define RK_ADD_WORDS(x, y) ((x) + (y))
-RK_PLAIN(keys8, int8_t, RK_KEY_8, RK_LARGER_OF, RK_RESULT_8)
-RK_PLAIN(keys16, int16_t, RK_KEY_16, RK_LARGER_OF, RK_RESULT_16)
-RK_PLAIN(keys32, int32_t, RK_KEY_32, RK_LARGER_OF, RK_RESULT_32)
-RK_PLAIN(keys64, int64_t, RK_KEY_64, RK_LARGER_OF, RK_RESULT_64)
-RK_PLAIN(sums8, uint8_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF)
-RK_PLAIN(sums16, uint16_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF)
-RK_PLAIN(sums32, uint32_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF)
-RK_PLAIN(sums64, uint64_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF)
+RK_GIVE(keys8, int8_t, RK_RESULT_8)
+RK_GIVE(keys16, int16_t, RK_RESULT_16)
+RK_GIVE(keys32, int32_t, RK_RESULT_32)
+RK_GIVE(keys64, int64_t, RK_RESULT_64)
 
 #if (defined(__GNUC__) || defined(__clang__)) && defined(__AVX2__)
 /* Vectors of the width of a register: GCC compares longer ones number by number. */
-#if defined(__AVX512F__) && defined(__AVX512BW__)
+#define RK_MOST8(x, y) _mm256_max_epi8((__m256i)(x), (__m256i)(y))
+#define RK_MOST16(x, y) _mm256_max_epi16((__m256i)(x), (__m256i)(y))
+#define RK_MOST32(x, y) _mm256_max_epi32((__m256i)(x), (__m256i)(y))
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #define RK_WIDE 64
-#define RK_MOST(bits, x, y) _mm512_max_epi##bits((__m512i)(x), (__m512i)(y))
+#define RK_MOST64(x, y) _mm256_max_epi64((__m256i)(x), (__m256i)(y))
+#define RK_WIDE_MOST8(x, y) _mm512_max_epi8((__m512i)(x), (__m512i)(y))
+#define RK_WIDE_MOST16(x, y) _mm512_max_epi16((__m512i)(x), (__m512i)(y))
+#define RK_WIDE_MOST32(x, y) _mm512_max_epi32((__m512i)(x), (__m512i)(y))
+#define RK_WIDE_MOST64(x, y) _mm512_max_epi64((__m512i)(x), (__m512i)(y))
 #else
 #define RK_WIDE 32
-#define RK_MOST(bits, x, y) RK_MOST_##bits((__m256i)(x), (__m256i)(y))
-#define RK_MOST_8 _mm256_max_epi8
-#define RK_MOST_16 _mm256_max_epi16
-#define RK_MOST_32 _mm256_max_epi32
-#define RK_MOST_64(x, y) _mm256_blendv_epi8(y, x, _mm256_cmpgt_epi64(x, y))
+#define RK_MOST64(x, y) \
+    _mm256_blendv_epi8((__m256i)(y), (__m256i)(x), _mm256_cmpgt_epi64((__m256i)(x), (__m256i)(y)))
+#define RK_WIDE_MOST8 RK_MOST8
+#define RK_WIDE_MOST16 RK_MOST16
+#define RK_WIDE_MOST32 RK_MOST32
+#define RK_WIDE_MOST64 RK_MOST64
 #endif
-#define RK_MOST8(x, y) RK_MOST(8, x, y)
-#define RK_MOST16(x, y) RK_MOST(16, x, y)
-#define RK_MOST32(x, y) RK_MOST(32, x, y)
-#define RK_MOST64(x, y) RK_MOST(64, x, y)
 #define RK_KEYS(bits, x) ((((x) ^ flips) ^ ((((x) ^ flips) >> (bits - 1)) & folds)) - turns)
 #define RK_KEYS8(x) ((x) ^ flips)
 #define RK_KEYS16(x) RK_KEYS(16, x)
 #define RK_KEYS32(x) RK_KEYS(32, x)
 #define RK_KEYS64(x) RK_KEYS(64, x)
 #define RK_UNKEYS(bits, x) (((x) + turns) ^ ((((x) + turns) >> (bits - 1)) & folds) ^ flips)
-#define RK_UNKEYS8(x) ((x) ^ flips)
-#define RK_UNKEYS16(x) RK_UNKEYS(16, x)
-#define RK_UNKEYS32(x) RK_UNKEYS(32, x)
-#define RK_UNKEYS64(x) RK_UNKEYS(64, x)
-#define RK_EACH_VECTOR for (int k = 0; k < 128 / RK_WIDE; k++)
+#define RK_RESULTS(x, unkeyed) ((((x) > tops) & nans) | (~((x) > tops) & (unkeyed)))
+#define RK_RESULTS8(x) RK_RESULTS(x, (x) ^ flips)
+#define RK_RESULTS16(x) RK_RESULTS(x, RK_UNKEYS(16, x))
+#define RK_RESULTS32(x) RK_RESULTS(x, RK_UNKEYS(32, x))
+#define RK_RESULTS64(x) RK_RESULTS(x, RK_UNKEYS(64, x))
+#define RK_EACH_VECTOR(of) for (int k = 0; k < (int)(sizeof(of) / sizeof(*(of))); k++)
 
-/* Each stage is compiled once, with its flags known. */
-#define RK_STAGE(name, word, stage, is_fresh, is_last) \
-    V_ONCE void rk_##stage##_##name(RK_ARGUMENTS(word)) { \
-        (void)fresh, (void)last; \
-        rk_any_##name(rows, count, width, best, flip, fold, turn, quiet, top, is_fresh, is_last, \
-                      ahead); \
-    }
-#define RK_COLUMNS(name, word, take, join, result, twice) \
-    typedef word v_##name __attribute__((vector_size(RK_WIDE))); \
-    typedef word v_lies_##name \
-        __attribute__((vector_size(RK_WIDE), aligned(1), may_alias));   /* at any address */ \
-    static inline __attribute__((always_inline)) void rk_any_##name(RK_ARGUMENTS(word)) { \
-        const ptrdiff_t bytes = width * (ptrdiff_t)sizeof(word); \
-        const v_##name none = {0}, flips = none + flip, folds = none + fold; \
-        const v_##name turns = none + turn, nan = none + quiet, tops = none + top; \
-        ptrdiff_t at = 0; \
-        (void)flips, (void)folds, (void)turns, (void)nan, (void)tops; \
-        while (at + 128 <= bytes) { \
-            v_lies_##name *to = (v_lies_##name *)((char *)best + at); \
-            const v_lies_##name *row = (const v_lies_##name *)(rows[0] + at); \
-            v_##name a[128 / RK_WIDE], x; \
-            for (ptrdiff_t r = 0; r < count; r++) { \
+/* Strips of `size` bytes, in vectors of `bytes`. What is left behind the last full strip is met by
+   a strip that ends with the columns. It comes first, and is stored last: the columns that it shares
+   with the strip before come out the same. */
+#define RK_STRIPS_OF(kind, name, word, bytes, size, take, join, result) \
+    typedef word v_##kind##_##name __attribute__((vector_size(bytes))); \
+    typedef word v_##kind##_lies_##name \
+        __attribute__((vector_size(bytes), aligned(1), may_alias));   /* at any address */ \
+    V_CODE void rk_##kind##_##name(const char *const *rows, const char *data, ptrdiff_t stride, \
+                                   const ptrdiff_t count, ptrdiff_t width, word *best, \
+                                   word flip, word fold, word turn, word quiet, word top, \
+                                   const int fresh, const int last, const ptrdiff_t ahead) { \
+        const v_##kind##_##name none = {0}, flips = none + flip, folds = none + fold; \
+        const v_##kind##_##name turns = none + turn, nans = none + quiet, tops = none + top; \
+        const ptrdiff_t all = width * (ptrdiff_t)sizeof(word), end = all - (size); \
+        char rest[size]; \
+        ptrdiff_t at = all % (size) ? end : 0, tail = all % (size), r; \
+        (void)flips, (void)folds, (void)turns, (void)nans, (void)tops; \
+        __asm__("" : "=m"(rest));            /* a compiler does not see that it is set */ \
+        do { \
+            v_##kind##_lies_##name *to = (v_##kind##_lies_##name *)((char *)best + at); \
+            const v_##kind##_lies_##name *row; \
+            v_##kind##_##name a[(size) / (bytes)], x; \
+            for (r = 0; ahead && r < count; r++) { \
                 RK_PREFETCH(rows[r] + at + ahead); \
                 RK_PREFETCH(rows[r] + at + ahead + 64); \
             } \
-            RK_EACH_VECTOR { \
-                x = fresh ? row[k] : to[k]; \
-                a[k] = fresh ? take(x) : x; \
+            row = (const v_##kind##_lies_##name *)((rows ? rows[0] : data) + at); \
+            RK_EACH_VECTOR(a) { \
+                x = row[k]; \
+                a[k] = take(x); \
             } \
-            for (ptrdiff_t r = fresh != 0; r < count; r++) { \
-                row = (const v_lies_##name *)(rows[r] + at); \
-                RK_EACH_VECTOR { \
+            for (r = 1; r < count; r++) { \
+                row = (const v_##kind##_lies_##name *)((rows ? rows[r] : data + r * stride) + at); \
+                RK_EACH_VECTOR(a) { \
                     x = row[k]; \
                     x = take(x); \
-                    a[k] = (v_##name)join(x, a[k]); \
+                    a[k] = (v_##kind##_##name)join(x, a[k]); \
                 } \
             } \
-            RK_EACH_VECTOR to[k] = last ? result(a[k]) : a[k]; \
-            at += 128; \
-            /* An extreme may meet an element twice: the rest is one more full strip, unless keys \
-               there have become results already. */ \
-            if (twice && (fresh || !last) && at < bytes && bytes - at < 128) at = bytes - 128; \
-        } \
-        if (at < bytes) \
-            rk_plain_##name(at / (ptrdiff_t)sizeof(word), rows, count, width, best, RK_SAME); \
-    } \
-    RK_STAGE(name, word, only, 1, 1) \
-    RK_STAGE(name, word, first, 1, 0) \
-    RK_STAGE(name, word, next, 0, 0) \
-    RK_STAGE(name, word, final, 0, 1) \
-    static inline void rk_##name(RK_ARGUMENTS(word)) { \
-        (fresh ? last ? rk_only_##name : rk_first_##name : last ? rk_final_##name : rk_next_##name)( \
-            rows, count, width, best, RK_SAME); \
+            if (!fresh) \
+                RK_EACH_VECTOR(a) { \
+                    x = to[k]; \
+                    a[k] = (v_##kind##_##name)join(x, a[k]); \
+                } \
+            if (last) RK_EACH_VECTOR(a) { x = a[k]; a[k] = result(x); } \
+            if (tail) to = (v_##kind##_lies_##name *)rest; \
+            RK_EACH_VECTOR(a) to[k] = a[k]; \
+            at = tail ? 0 : at + (size); \
+            tail = 0; \
+        } while (at <= end); \
+        if (all % (size)) memcpy((char *)best + end, rest, size); \
     }
-#define RK_RESULTS(name, unkeys, x) \
-    (((v_##name)((x) > tops) & nan) | (~(v_##name)((x) > tops) & unkeys(x)))
-#define RK_RESULTS8(x) RK_RESULTS(keys8, RK_UNKEYS8, x)
-#define RK_RESULTS16(x) RK_RESULTS(keys16, RK_UNKEYS16, x)
-#define RK_RESULTS32(x) RK_RESULTS(keys32, RK_UNKEYS32, x)
-#define RK_RESULTS64(x) RK_RESULTS(keys64, RK_UNKEYS64, x)
+/* So few that vectors are of no use. */
+#define RK_ONE_BY_ONE(name, word, take, join, result) \
+    V_ONCE void rk_few_##name(const char *const *rows, const char *data, ptrdiff_t stride, \
+                              ptrdiff_t count, ptrdiff_t width, word *best, word flip, word fold, \
+                              word turn, word quiet, word top, int fresh, int last) { \
+        ptrdiff_t k, r; \
+        (void)flip, (void)fold, (void)turn, (void)quiet, (void)top; \
+        for (k = 0; k < width; k++) { \
+            word x = fresh ? ((const word *)(rows ? rows[0] : data))[k] : best[k]; \
+            word key = fresh ? (word)take(x) : x; \
+            for (r = fresh != 0; r < count; r++) { \
+                x = ((const word *)(rows ? rows[r] : data + r * stride))[k]; \
+                __asm__("" : "+r"(x)); \
+                x = (word)take(x); \
+                key = (word)join(x, key); \
+            } \
+            best[k] = last ? (word)result(key) : key; \
+        } \
+    }
+#define RK_FAMILY(name, word, take, join, result, takes, joins, wide_joins, results) \
+    RK_STRIPS_OF(wide, name, word, RK_WIDE, 128, takes, wide_joins, results) \
+    RK_STRIPS_OF(slim, name, word, 32, 32, takes, joins, results) \
+    RK_ONE_BY_ONE(name, word, take, join, result) \
+    V_ONCE RK_COLUMNS_OF(name, word) { \
+        if (width * (ptrdiff_t)sizeof(word) < 128) \
+            rk_few_##name(rows, NULL, 0, count, width, best, RK_SAME, fresh, last); \
+        else rk_wide_##name(rows, NULL, 0, count, width, best, RK_SAME, fresh, last, ahead); \
+    } \
+    V_ONCE RK_LINES_OF(name, word) { \
+        const ptrdiff_t bytes = width * (ptrdiff_t)sizeof(word); \
+        ptrdiff_t some = fresh && count % 4 == 0 ? 4 : count % 4; \
+        if (bytes < 32) { \
+            rk_few_##name(NULL, data, stride, count, width, best, flip, fold, turn, 0, 0, fresh, 0); \
+            return; \
+        } \
+        for (; count > 0; count -= some, data += some * stride, some = 4, fresh = 0) { \
+            if (!some) continue; \
+            if (RK_WIDE == 32 ? some < 4 : bytes < 128) \
+                rk_slim_##name(NULL, data, stride, some, width, best, flip, fold, turn, 0, 0, \
+                               fresh, 0, 0); \
+            else if (RK_WIDE == 32) \
+                rk_slim_##name(NULL, data, stride, 4, width, best, flip, fold, turn, 0, 0, \
+                               fresh, 0, 0); \
+            else if (some < 4) \
+                rk_wide_##name(NULL, data, stride, some, width, best, flip, fold, turn, 0, 0, \
+                               fresh, 0, 0); \
+            else \
+                rk_wide_##name(NULL, data, stride, 4, width, best, flip, fold, turn, 0, 0, \
+                               fresh, 0, 0); \
+        } \
+    }
 #else
-#define RK_COLUMNS(name, word, take, join, result, twice) \
-    static inline void rk_##name(RK_ARGUMENTS(word)) { \
-        rk_plain_##name(0, rows, count, width, best, RK_SAME); \
+/* By up to four rows, as far as the source says. */
+#define RK_PASS(word, take, join, count, first) \
+    for (k = 0; k < width; k++) { \
+        word x = (word)take(p[k]); \
+        if ((count) > 1) { word y = (word)take(q[k]); x = (word)join(y, x); } \
+        if ((count) > 2) { word y = (word)take(s[k]); x = (word)join(y, x); } \
+        if ((count) > 3) { word y = (word)take(t[k]); x = (word)join(y, x); } \
+        best[k] = (first) ? x : (word)join(x, best[k]); \
+    }
+#define RK_FAMILY(name, word, take, join, result, takes, joins, wide_joins, results) \
+    V_ONCE RK_COLUMNS_OF(name, word) { \
+        ptrdiff_t k, some = fresh && count % 4 == 0 ? 4 : count % 4; \
+        (void)flip, (void)fold, (void)turn, (void)quiet, (void)top, (void)ahead; \
+        for (; count > 0; count -= some, rows += some, some = 4, fresh = 0) { \
+            const word *p = (const word *)rows[0]; \
+            const word *q = some > 1 ? (const word *)rows[1] : p; \
+            const word *s = some > 2 ? (const word *)rows[2] : p; \
+            const word *t = some > 3 ? (const word *)rows[3] : p; \
+            if (!fresh && some == 4) RK_PASS(word, take, join, 4, 0) \
+            else if (some == 4) RK_PASS(word, take, join, 4, 1) \
+            else if (!fresh && some == 3) RK_PASS(word, take, join, 3, 0) \
+            else if (some == 3) RK_PASS(word, take, join, 3, 1) \
+            else if (!fresh && some == 2) RK_PASS(word, take, join, 2, 0) \
+            else if (some == 2) RK_PASS(word, take, join, 2, 1) \
+            else if (!fresh && some == 1) RK_PASS(word, take, join, 1, 0) \
+            else if (some == 1) RK_PASS(word, take, join, 1, 1) \
+        } \
+        for (k = 0; last && k < width; k++) best[k] = (word)result(best[k]); \
+    } \
+    V_ONCE RK_LINES_OF(name, word) { \
+        ptrdiff_t r, some = fresh && count % 4 == 0 ? 4 : count % 4; \
+        for (; count > 0; count -= some, data += some * stride, some = 4) { \
+            const char *rows[4]; \
+            for (r = 0; r < some; r++) rows[r] = data + r * stride; \
+            rk_columns_##name(rows, some, width, best, flip, fold, turn, 0, 0, fresh, 0, 0); \
+            fresh = fresh && !some; \
+        } \
     }
 #endif
-RK_COLUMNS(keys8, int8_t, RK_KEYS8, RK_MOST8, RK_RESULTS8, 1)
-RK_COLUMNS(keys16, int16_t, RK_KEYS16, RK_MOST16, RK_RESULTS16, 1)
-RK_COLUMNS(keys32, int32_t, RK_KEYS32, RK_MOST32, RK_RESULTS32, 1)
-RK_COLUMNS(keys64, int64_t, RK_KEYS64, RK_MOST64, RK_RESULTS64, 1)
-RK_COLUMNS(sums8, uint8_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF, 0)
-RK_COLUMNS(sums16, uint16_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF, 0)
-RK_COLUMNS(sums32, uint32_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF, 0)
-RK_COLUMNS(sums64, uint64_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF, 0)
+#define RK_KEYS_FAMILY(bits) \
+    RK_FAMILY(keys##bits, int##bits##_t, RK_KEY_##bits, RK_LARGER_OF, RK_RESULT_##bits, \
+              RK_KEYS##bits, RK_MOST##bits, RK_WIDE_MOST##bits, RK_RESULTS##bits)
+#define RK_SUMS_FAMILY(bits) \
+    RK_FAMILY(sums##bits, uint##bits##_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF, \
+              RK_ITSELF, RK_ADD_WORDS, RK_ADD_WORDS, RK_ITSELF)
+RK_KEYS_FAMILY(8)
+RK_KEYS_FAMILY(16)
+RK_KEYS_FAMILY(32)
+RK_KEYS_FAMILY(64)
+RK_SUMS_FAMILY(8)
+RK_SUMS_FAMILY(16)
+RK_SUMS_FAMILY(32)
+RK_SUMS_FAMILY(64)
 
 #endif

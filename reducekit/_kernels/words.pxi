@@ -51,23 +51,6 @@ cdef inline word_t neutral(const word_t* kind) noexcept nogil:
         return 0
 
 
-cdef inline void give(const word_t* words, Py_ssize_t step, Py_ssize_t count, word_t* to,
-                      const state_t* state) noexcept nogil:
-    """Results; a NaN is the quiet one."""
-    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
-    cdef word_t infinity = <word_t>(~neutral[word_t](NULL) - turn)
-    cdef word_t quiet = <word_t>(infinity | (turn + 1) >> 1)
-    cdef word_t top = <word_t>(infinity - turn), key
-    cdef Py_ssize_t i
-    # Of integers the top is the largest key there is.
-    for i in range(count):
-        key = words[i * step]
-        if are_keys[word_t](NULL):
-            to[i] = quiet if key > top else bits_of(key, flip, fold, turn)
-        else:
-            to[i] = key
-
-
 cdef inline void word_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
                            const word_t* kind, int order) noexcept nogil:
     cdef word_t* a = <word_t*>state.a
@@ -202,49 +185,6 @@ cdef inline void word_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
             a[first + i] = join(source[i], a[first + i])
 
 
-cdef inline void word_pass(const word_t[:, ::1] v, Py_ssize_t r, int count, word_t* best,
-                           Py_ssize_t width, word_t flip, word_t fold, word_t turn,
-                           const bint first) noexcept nogil:
-    """One, two, three or four rows into a vector; `first` says that it holds nothing yet."""
-    cdef Py_ssize_t j
-    cdef word_t x
-    for j in range(width):
-        x = take(v[r, j], flip, fold, turn)
-        if count > 1:
-            x = join(take(v[r + 1, j], flip, fold, turn), x)
-        if count > 2:
-            x = join(take(v[r + 2, j], flip, fold, turn), x)
-        if count > 3:
-            x = join(take(v[r + 3, j], flip, fold, turn), x)
-        best[j] = x if first else join(x, best[j])
-
-
-cdef void word_lines(const char* data, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t row_stride,
-                     word_t* best, const state_t* state, bint fresh) noexcept nogil:
-    """Columns into an array that may hold something already."""
-    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
-    cdef const word_t[:, ::1] v = None
-    cdef Py_ssize_t r = 0
-    bind2(data, rows, width, row_stride, sizeof(word_t), v)
-    if fresh:
-        r = rows & 3
-        if r == 1:
-            word_pass(v, 0, 1, best, width, flip, fold, turn, True)
-        elif r == 2:
-            word_pass(v, 0, 2, best, width, flip, fold, turn, True)
-        elif r == 3:
-            word_pass(v, 0, 3, best, width, flip, fold, turn, True)
-        else:
-            word_pass(v, 0, 4, best, width, flip, fold, turn, True)
-            r = 4
-    while r + 4 <= rows:
-        word_pass(v, r, 4, best, width, flip, fold, turn, False)
-        r += 4
-    while r < rows:
-        word_pass(v, r, 1, best, width, flip, fold, turn, False)
-        r += 1
-
-
 cdef inline void word_columns(const char** rows, Py_ssize_t count, Py_ssize_t width, word_t* best,
                               const state_t* state, bint fresh, bint last,
                               Py_ssize_t ahead) noexcept nogil:
@@ -253,36 +193,82 @@ cdef inline void word_columns(const char** rows, Py_ssize_t count, Py_ssize_t wi
     cdef word_t infinity = <word_t>(~neutral[word_t](NULL) - turn)
     cdef word_t quiet = <word_t>(infinity | (turn + 1) >> 1), top = <word_t>(infinity - turn)
     if word_t is int8_t:
-        rk_keys8(rows, count, width, best, flip, fold, turn, quiet, top, fresh, last,
-                   ahead)
+        rk_columns_keys8(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
+                          last, ahead)
     elif word_t is int16_t:
-        rk_keys16(rows, count, width, best, flip, fold, turn, quiet, top, fresh, last,
-                   ahead)
+        rk_columns_keys16(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
+                          last, ahead)
     elif word_t is int32_t:
-        rk_keys32(rows, count, width, best, flip, fold, turn, quiet, top, fresh, last,
-                   ahead)
+        rk_columns_keys32(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
+                          last, ahead)
     elif word_t is int64_t:
-        rk_keys64(rows, count, width, best, flip, fold, turn, quiet, top, fresh, last,
-                   ahead)
+        rk_columns_keys64(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
+                          last, ahead)
     elif word_t is uint8_t:
-        rk_sums8(rows, count, width, best, flip, fold, turn, quiet, top, fresh, last,
-                   ahead)
+        rk_columns_sums8(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
+                          last, ahead)
     elif word_t is uint16_t:
-        rk_sums16(rows, count, width, best, flip, fold, turn, quiet, top, fresh, last,
-                   ahead)
+        rk_columns_sums16(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
+                          last, ahead)
     elif word_t is uint32_t:
-        rk_sums32(rows, count, width, best, flip, fold, turn, quiet, top, fresh, last,
-                   ahead)
+        rk_columns_sums32(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
+                          last, ahead)
     else:
-        rk_sums64(rows, count, width, best, flip, fold, turn, quiet, top, fresh, last,
-                   ahead)
+        rk_columns_sums64(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
+                          last, ahead)
 
 
+cdef inline void word_lines(const char* data, Py_ssize_t rows, Py_ssize_t stride, Py_ssize_t width,
+                            word_t* best, const state_t* state, bint fresh) noexcept nogil:
+    """The columns of rows that are close enough together for the processor to follow them."""
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    if word_t is int8_t:
+        rk_lines_keys8(data, rows, stride, width, best, flip, fold, turn, fresh)
+    elif word_t is int16_t:
+        rk_lines_keys16(data, rows, stride, width, best, flip, fold, turn, fresh)
+    elif word_t is int32_t:
+        rk_lines_keys32(data, rows, stride, width, best, flip, fold, turn, fresh)
+    elif word_t is int64_t:
+        rk_lines_keys64(data, rows, stride, width, best, flip, fold, turn, fresh)
+    elif word_t is uint8_t:
+        rk_lines_sums8(data, rows, stride, width, best, flip, fold, turn, fresh)
+    elif word_t is uint16_t:
+        rk_lines_sums16(data, rows, stride, width, best, flip, fold, turn, fresh)
+    elif word_t is uint32_t:
+        rk_lines_sums32(data, rows, stride, width, best, flip, fold, turn, fresh)
+    else:
+        rk_lines_sums64(data, rows, stride, width, best, flip, fold, turn, fresh)
+
+
+cdef inline void give(const word_t* words, Py_ssize_t step, Py_ssize_t count, word_t* to,
+                      const state_t* state) noexcept nogil:
+    """Results; a NaN is the quiet one."""
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    # Of integers the top is the largest key there is.
+    cdef word_t infinity = <word_t>(~neutral[word_t](NULL) - turn)
+    cdef word_t quiet = <word_t>(infinity | (turn + 1) >> 1), top = <word_t>(infinity - turn)
+    cdef Py_ssize_t i
+    if step != 1:
+        for i in range(count):
+            to[i] = words[i * step]
+        words = to
+    if count == 1:
+        to[0] = quiet if words[0] > top else bits_of(words[0], flip, fold, turn)
+    elif word_t is int8_t:
+        rk_give_keys8(words, count, to, flip, fold, turn, quiet, top)
+    elif word_t is int16_t:
+        rk_give_keys16(words, count, to, flip, fold, turn, quiet, top)
+    elif word_t is int32_t:
+        rk_give_keys32(words, count, to, flip, fold, turn, quiet, top)
+    elif word_t is int64_t:
+        rk_give_keys64(words, count, to, flip, fold, turn, quiet, top)
+    elif to != words:
+        memcpy(to, words, count * sizeof(word_t))
+
+
+# Of more rows the processor loses track: it follows some, or many that lie close together.
+# int32, (1000, 1000) over axis 0: 104 GB/s four by four, 76 in strips of 16 rows that ask ahead.
 cdef inline bint far_apart(Py_ssize_t rows, Py_ssize_t row_stride) noexcept nogil:
-    """Rows of which the processor loses track: it follows some, or many that lie close together.
-
-    int32, (1000, 1000) over axis 0: 104 GB/s line by line, 76 in strips that ask ahead.
-    """
     return rows > 4 and row_stride >= 65536
 
 
@@ -315,18 +301,13 @@ cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
                            Py_ssize_t row_stride, state_t* state,
                            const word_t* kind, int order) noexcept nogil:
     cdef word_t* a = <word_t*>state.a
-    cdef int64_t room[512]
     cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
     if state.far or far_apart(rows, row_stride):
         word_far_rows(data, columns, rows, row_stride, state, kind)
         return
     while first < columns:
         width = columns - first if columns - first < most else most
-        if not state.fresh:
-            memcpy(room, a + first, width * size)
-        word_lines(data + first * size, width, rows, row_stride, <word_t*>room, state,
-                   state.fresh)
-        memcpy(a + first, room, width * size)
+        word_lines(data + first * size, rows, row_stride, width, a + first, state, state.fresh)
         first += most
     state.fresh = False
 
@@ -343,8 +324,8 @@ cdef inline void word_apart(const char** rows, Py_ssize_t count, Py_ssize_t colu
 cdef inline bint word_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                                Py_ssize_t row_stride, char* out, const state_t* state,
                                const word_t* kind, int order) noexcept nogil:
-    cdef int64_t room[512]
     cdef const char* at[FEW_ROWS]
+    cdef int64_t room[512]
     cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
     if state.far or far_apart(rows, row_stride):
         for first in range(rows):
@@ -353,7 +334,8 @@ cdef inline bint word_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t 
         return True
     while first < columns:
         width = columns - first if columns - first < most else most
-        word_lines(data + first * size, width, rows, row_stride, <word_t*>room, state, True)
+        word_lines(data + first * size, rows, row_stride, width, <word_t*>room, state,
+                   True)
         give(<const word_t*>room, 1, width, <word_t*>out + first, state)
         first += most
     return True
@@ -447,19 +429,19 @@ cdef inline void word_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                             state_t* state, const word_t* kind, int order) noexcept nogil:
     cdef word_t* a = <word_t*>state.a
-    cdef word_t keys[1024]
-    cdef word_t one[512]
-    cdef word_t two[512]
-    cdef word_t three[512]
+    cdef int64_t keys[1024]
+    cdef int64_t one[512]
+    cdef int64_t two[512]
+    cdef int64_t three[512]
     cdef const word_t* results
-    cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 512)
+    cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 4096 // sizeof(word_t))
     for o in range(outer):
         start = 0
         while start < kept:
             size = kept - start if kept - start < most else most
             results = squeeze_runs(
-                <const word_t*>(data + start * kept_stride + o * outer_stride), size, run, keys,
-                one, two, three, state)
+                <const word_t*>(data + start * kept_stride + o * outer_stride), size, run,
+                <word_t*>keys, <word_t*>one, <word_t*>two, <word_t*>three, state)
             if state.fresh:
                 memcpy(a + start, results, size * sizeof(word_t))
             else:
@@ -472,16 +454,16 @@ cdef inline void word_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
 cdef inline bint word_few_runs(const char* data, Py_ssize_t kept, Py_ssize_t run,
                                Py_ssize_t unused, char* out, const state_t* state,
                                const word_t* kind, int order) noexcept nogil:
-    cdef word_t keys[1024]
-    cdef word_t one[512]
-    cdef word_t two[512]
-    cdef word_t three[512]
+    cdef int64_t keys[1024]
+    cdef int64_t one[512]
+    cdef int64_t two[512]
+    cdef int64_t three[512]
     cdef const word_t* results
-    cdef Py_ssize_t size, start = 0, most = runs_that_fit(run, 512)
+    cdef Py_ssize_t size, start = 0, most = runs_that_fit(run, 4096 // sizeof(word_t))
     while start < kept:
         size = kept - start if kept - start < most else most
-        results = squeeze_runs(<const word_t*>data + start * run, size, run, keys, one, two,
-                               three, state)
+        results = squeeze_runs(<const word_t*>data + start * run, size, run, <word_t*>keys,
+                               <word_t*>one, <word_t*>two, <word_t*>three, state)
         give(results, 1, size, <word_t*>out + start, state)
         start += most
     return True
@@ -517,6 +499,10 @@ cdef Py_ssize_t bool_finish(Py_ssize_t count, Py_ssize_t step, double terms, cha
     cdef int8_t* a = <int8_t*>state.a
     cdef int8_t flip = <int8_t>state.flip
     cdef Py_ssize_t i
+    if step == 1 and out_stride == 1:
+        for i in range(count):
+            (<uint8_t*>out)[i] = a[i] != flip
+        return 0
     for i in range(count):
         (<uint8_t*>(out + i * out_stride))[0] = a[i * step] != flip
     return 0
