@@ -31,7 +31,14 @@ COVERAGE = os.environ.get("REDUCEKIT_COVERAGE") == "1"
 SANITIZE = os.environ.get("REDUCEKIT_SANITIZE") == "1"
 
 # Contraction would let one level round once where another rounds twice.
-UNIX_FLAGS = ["-O3", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi"]
+UNIX_FLAGS = [
+    "-O3",
+    "-ffp-contract=off",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-Wno-psabi",
+    "-Wno-unused-function",  # Cython's, for strings that are not compressed here
+]
 # Pythons are often built with -g, which makes wheels several times as large.
 RELEASE_FLAGS = ["-g0"]
 # Off the way of a call, so kept small: wheels are downloaded more often than these run.
@@ -68,14 +75,17 @@ class BuildExt(build_ext):
                 flags += [SMALL[name]] if name in SMALL else []
                 # Profilers want the symbols, and how to find who called.
                 if sys.platform == "linux" and not self.inplace:
-                    flags += ["-fno-asynchronous-unwind-tables"]
+                    flags += ["-fno-asynchronous-unwind-tables", "-fno-plt"]
                     ext.extra_link_args = [*ext.extra_link_args, "-Wl,--strip-all"]
         ext.extra_compile_args = [*ext.extra_compile_args, *flags]
         super().build_extension(ext)
 
 
 def extension(name, source):
-    macros = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION")]
+    macros = [
+        ("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"),
+        ("CYTHON_COMPRESS_STRINGS", "0"),  # a wheel is compressed as a whole
+    ]
     if COVERAGE:
         macros += [
             ("CYTHON_TRACE", "1"),
