@@ -75,7 +75,7 @@ class BuildExt(build_ext):
                 flags += [SMALL[name]] if name in SMALL else []
                 # Profilers want the symbols, and how to find who called.
                 if sys.platform == "linux" and not self.inplace:
-                    flags += ["-fno-asynchronous-unwind-tables", "-fno-plt"]
+                    flags += ["-fno-asynchronous-unwind-tables"]
                     ext.extra_link_args = [*ext.extra_link_args, "-Wl,--strip-all"]
         ext.extra_compile_args = [*ext.extra_compile_args, *flags]
         super().build_extension(ext)
