@@ -16,8 +16,10 @@ are stacked and summed by the same code, so merging is no other operation than a
 
 cimport cython
 cimport numpy as cnp
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs
 from libc.stdint cimport uint16_t, uint64_t
+from libc.stdlib cimport llabs
 from libc.string cimport memcpy
 
 import operator
@@ -104,19 +106,18 @@ cdef int kind_of(cnp.ndarray x) except -1:
     return ELEMENT_TYPES.index(element_type(x.dtype))
 
 
-def _pieces(cnp.ndarray x):
+cdef object pieces(cnp.ndarray x):
     """The elements in the order of memory, in pieces that lie as kernels want them."""
-    if x.size == 0:
-        return
     dtype = x.dtype
-    if not (dtype.isnative and x.flags.aligned and (x.flags.c_contiguous or x.flags.f_contiguous)):
-        yield from np.nditer(
-            [x], ["external_loop", "buffered", "growinner"],
-            [["readonly", "aligned", "contig", "nbo"]],
-            op_dtypes=[dtype.newbyteorder("=")], casting="equiv", buffersize=PIECE,
-        )
-        return
-    yield x.reshape(-1, order="C" if x.flags.c_contiguous else "F")
+    if x.size == 0:
+        return ()
+    if dtype.isnative and x.flags.aligned and (x.flags.c_contiguous or x.flags.f_contiguous):
+        return (x.reshape(-1, order="C" if x.flags.c_contiguous else "F"),)
+    return np.nditer(
+        [x], ["external_loop", "buffered", "growinner"],
+        [["readonly", "aligned", "contig", "nbo"]],
+        op_dtypes=[dtype.newbyteorder("=")], casting="equiv", buffersize=PIECE,
+    )
 
 
 cdef int add_array(exact_t* acc, cnp.ndarray x) except -1:
@@ -124,7 +125,7 @@ cdef int add_array(exact_t* acc, cnp.ndarray x) except -1:
     cdef cnp.ndarray piece
     cdef const char* data
     cdef Py_ssize_t count
-    for piece in _pieces(x):
+    for piece in pieces(x):
         data = cnp.PyArray_BYTES(piece)
         count = cnp.PyArray_SIZE(piece)
         if count < KEEP_GIL:
@@ -164,67 +165,84 @@ cdef list column_of(exact_t* acc):
 cdef int fold(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost,
               tuple reduced) except -1:
     """Add the elements to the sums of their outputs, in whatever order memory likes."""
-    cdef Py_ssize_t columns, rows, stride
-    cdef int kind
     cdef cnp.ndarray part, to_high, to_low, to_lost
+    cdef Py_ssize_t start, step
+    cdef int axis, longest = 0
     if x.size == 0:
         return 0
     if not (x.dtype.isnative and x.flags.aligned):
-        if x.size > PIECE:
-            longest = int(np.argmax(np.shape(x)))
-            step = max(1, x.shape[longest] * PIECE // x.size)
-            for start in range(0, x.shape[longest], step):
-                part, to_high, to_low, to_lost = cut(x, high, low, lost, reduced, longest,
-                                                     start, start + step)
-                fold(part, to_high, to_low, to_lost, reduced)
-            return 0
-        x = x.astype(x.dtype.newbyteorder("="))
-    kind = kind_of(x)
+        if x.size <= PIECE:
+            return fold_aligned(x.astype(x.dtype.newbyteorder("=")), high, low, lost, reduced)
+        for axis in range(x.ndim):
+            longest = axis if x.shape[axis] > x.shape[longest] else longest
+        step = max(1, x.shape[longest] * PIECE // x.size)
+        for start in range(0, x.shape[longest], step):
+            part, to_high, to_low, to_lost = cut(x, high, low, lost, reduced, longest, start,
+                                                 start + step)
+            fold(part, to_high, to_low, to_lost, reduced)
+        return 0
+    return fold_aligned(x, high, low, lost, reduced)
+
+
+cdef int fold_aligned(cnp.ndarray x, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost,
+                      tuple reduced) except -1:
+    """As `fold`, for native and aligned elements. All sums have the same strides."""
+    cdef const char* data = cnp.PyArray_BYTES(x)
+    cdef Py_ssize_t at[64]
+    cdef Py_ssize_t to = 0, start, columns, rows, stride, itemsize = x.itemsize
+    cdef bint[64] is_reduced
+    cdef int kind = kind_of(x), across = -1, down = -1, axis
     # Columns that lie side by side, and rows of them that are added: one call does both.
-    order = sorted([axis for axis in range(x.ndim) if x.shape[axis] > 1 and x.strides[axis]],
-                   key=lambda axis: abs(x.strides[axis]))
-    down = [axis for axis in order if axis in reduced]
-    if (not order or order[0] in reduced or not down or x.strides[order[0]] != x.itemsize
-            or not high.flags.aligned or high.strides[order[0]] != 8):
-        walk(x, high, low, lost)
-        return 0
-    across = order[0]
+    for axis in range(x.ndim):
+        at[axis] = 0
+        is_reduced[axis] = axis in reduced
+        if x.shape[axis] > 1 and x.strides[axis] != 0:
+            if across < 0 or llabs(x.strides[axis]) < llabs(x.strides[across]):
+                across = axis
+            if is_reduced[axis] and (down < 0 or llabs(x.strides[axis]) < llabs(x.strides[down])):
+                down = axis
+    if (down < 0 or is_reduced[across] or x.strides[across] != itemsize
+            or not high.flags.aligned or high.strides[across] != 8):
+        return walk(x, high, low, lost)
     columns = x.shape[across]
-    rows = x.shape[down[0]]
-    stride = x.strides[down[0]]
-    others = [axis for axis in range(x.ndim) if axis not in (across, down[0])]
+    rows = x.shape[down]
+    stride = x.strides[down]
     if columns * rows < 2048 and columns * rows < x.size:
-        walk(x, high, low, lost)
-        return 0
-    corner = [slice(None)] * x.ndim
-    corner[across] = corner[down[0]] = slice(0, 1)
+        return walk(x, high, low, lost)
     # Blocks of columns outside of everything, so that their sums stay in the cache.
     for start in range(0, columns, 16384):
-        corner[across] = slice(start, start + 1)
-        for place in np.ndindex(*[x.shape[axis] for axis in others]):
-            for axis, position in zip(others, place):
-                corner[axis] = slice(position, position + 1)
-            outputs = tuple([slice(0, 1) if axis in reduced else span
-                             for axis, span in enumerate(corner)])
-            part = x[tuple(corner)]
-            to_high, to_low, to_lost = high[outputs], low[outputs], lost[outputs]
-            add_rows(kind, part, min(WIDE, columns - start), rows, stride, to_high, to_low,
-                     to_lost)
+        axis = 0
+        while axis >= 0:
+            add_rows(kind, data + start * itemsize, min(WIDE, columns - start), rows, stride,
+                     <double*>(cnp.PyArray_BYTES(high) + to) + start,
+                     <double*>(cnp.PyArray_BYTES(low) + to) + start,
+                     <double*>(cnp.PyArray_BYTES(lost) + to) + start)
+            PyErr_CheckSignals()
+            # The next place along the other axes, the last axis first.
+            axis = x.ndim - 1
+            while axis >= 0:
+                if axis != across and axis != down:
+                    at[axis] += 1
+                    data += x.strides[axis]
+                    to += 0 if is_reduced[axis] else high.strides[axis]
+                    if at[axis] < x.shape[axis]:
+                        break
+                    data -= at[axis] * x.strides[axis]
+                    to -= 0 if is_reduced[axis] else at[axis] * high.strides[axis]
+                    at[axis] = 0
+                axis -= 1
     return 0
 
 
-cdef void add_rows(int kind, cnp.ndarray x, Py_ssize_t columns, Py_ssize_t rows,
-                   Py_ssize_t stride, cnp.ndarray high, cnp.ndarray low, cnp.ndarray lost):
-    cdef const char* data = cnp.PyArray_BYTES(x)
-    cdef double* to_high = <double*>cnp.PyArray_DATA(high)
-    cdef double* to_low = <double*>cnp.PyArray_DATA(low)
-    cdef double* to_lost = <double*>cnp.PyArray_DATA(lost)
-    cdef Py_ssize_t done = 0, itemsize = x.itemsize
+cdef void add_rows(int kind, const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                   Py_ssize_t stride, double* high, double* low, double* lost) noexcept:
+    cdef Py_ssize_t done = 0
+    cdef Py_ssize_t itemsize = 8 if kind == FLOAT64 else 4 if kind == FLOAT32 else 2
     with nogil:
         if columns <= NARROW and stride == columns * itemsize:
-            done = add_narrow_rows(kind, data, columns, rows, stride, to_high, to_low, to_lost)
-        PAIRS.rows[kind - FLOAT16](data + done * stride, columns, rows - done, stride, to_high,
-                                   to_low, to_lost)
+            done = add_narrow_rows(kind, data, columns, rows, stride, high, low, lost)
+        PAIRS.rows[kind - FLOAT16](data + done * stride, columns, rows - done, stride, high, low,
+                                   lost)
 
 
 cdef Py_ssize_t add_narrow_rows(int kind, const char* data, Py_ssize_t columns, Py_ssize_t rows,
@@ -776,7 +794,7 @@ cdef bint fits(narrow, wide):
 cdef object wrapped_sum(x, dtype):
     """The sum of integers in a wider type, piece by piece."""
     total = 0
-    for piece in _pieces(x):
+    for piece in pieces(x):
         for start in range(0, piece.size, PIECE):
             part = piece[start:start + PIECE].astype(dtype)
             total += int(_engine.reduce_sum(part, keepdims=False, strict=False))

@@ -8,35 +8,32 @@ compiled with the module's flags, and kills the process on a lesser processor.
 
 cdef extern from *:
     """
-    #if (defined(__x86_64__) || defined(__i386__)) && (defined(__GNUC__) || defined(__clang__))
-    #include <cpuid.h>
-    static int rk_f16c(void) {
-        unsigned a, b, c = 0, d;
-        return __get_cpuid(1, &a, &b, &c, &d) && (c & (1u << 29));
-    }
-    static int rk_level(void) {
-        __builtin_cpu_init();
-        if (!(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")
-              && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") && rk_f16c()))
-            return 0;
-        if (!(__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")
-              && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")
-              && __builtin_cpu_supports("avx512cd")))
-            return 1;
-        return 2;
-    }
-    #elif defined(_M_X64)
-    #include <immintrin.h>
+    #if defined(__x86_64__) || defined(__i386__) || defined(_M_X64)
+    #ifdef _MSC_VER
     #include <intrin.h>
+    static void rk_cpuid(int leaf, unsigned r[4]) { __cpuidex((int *)r, leaf, 0); }
+    static unsigned rk_saved(void) { return (unsigned)_xgetbv(0); }
+    #else
+    #include <cpuid.h>
+    static void rk_cpuid(int leaf, unsigned r[4]) {
+        __cpuid_count(leaf, 0, r[0], r[1], r[2], r[3]);
+    }
+    static unsigned rk_saved(void) {
+        unsigned low, high;
+        __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+        return low;
+    }
+    #endif
     static int rk_level(void) {
-        int r[4];
-        unsigned long long saved;
-        __cpuid(r, 1);
-        /* OSXSAVE, AVX, FMA, F16C */
-        if ((r[2] & 0x38001000) != 0x38001000) return 0;
-        saved = _xgetbv(0);
+        unsigned r[4], saved;
+        rk_cpuid(0, r);
+        if (r[0] < 7) return 0;
+        rk_cpuid(1, r);
+        /* FMA, OSXSAVE, AVX, F16C */
+        if ((r[2] & 0x38001000u) != 0x38001000u) return 0;
+        saved = rk_saved();                                         /* by the system */
         if ((saved & 6) != 6) return 0;
-        __cpuidex(r, 7, 0);
+        rk_cpuid(7, r);
         if ((r[1] & 0x128) != 0x128) return 0;                      /* BMI1, AVX2, BMI2 */
         if ((saved & 0xe0) != 0xe0) return 1;
         return (r[1] & 0xd0030000u) == 0xd0030000u ? 2 : 1;         /* F, DQ, CD, BW, VL */
