@@ -45,7 +45,7 @@ cdef enum:
     PARTS = 16                  # slices of a reduction to one tile; a power of two, for the fold
     FEW_PARTS = 4               # where the state of a slice is large
     STATES = FEW_PARTS * TILE * 32  # bytes of state for all slices
-    FAR = 24 << 20              # bytes read that are in no cache
+    FAR = 24 << 20              # bytes read and written that are in no cache
     LARGE = 1 << 20             # bytes read; smaller reductions are one part for one thread
     LINES = 1 << 14             # bytes of results that wait for neighbours
     TINY = 1 << 14              # bytes read
@@ -970,7 +970,7 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     job.op = op
     job.type_index = type_index
     job.exact = exact
-    job.far = bytes_read >= FAR
+    job.far = bytes_read + <double>plan.outputs * plan.itemsize >= FAR
     job.data = data
     job.out = out
     if bytes_read <= TINY and walk_tiny(&job):

@@ -53,6 +53,8 @@ cdef extern from "bits.h":
     const uint64_t* RK_NEW
     void RK_PREFETCH(const void*) noexcept nogil
     Py_ssize_t RK_AHEAD
+    void rk_double_threes(const double*, Py_ssize_t count, double* sums,
+                          double* rests) noexcept nogil
     Py_ssize_t rk_far_rows(Py_ssize_t size, Py_ssize_t stride) noexcept nogil
 
 cdef extern from "vectors.h":
@@ -86,6 +88,8 @@ cdef extern from "lanes.h":
                         double* out) noexcept nogil
     bint rk_few_floats(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                        float* out) noexcept nogil
+    bint rk_threes(const char*, Py_ssize_t count, double* sums, float* results,
+                   int kind) noexcept nogil
     bint rk_few_brains(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                        double* sums) noexcept nogil
     void rk_short_sums(const char*, Py_ssize_t count, Py_ssize_t run,
@@ -98,50 +102,58 @@ cdef extern from "words.h":
                           int8_t flip, int8_t fold, int8_t turn, int8_t quiet, int8_t top,
                           bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
     void rk_lines_keys8(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        int8_t* best, int8_t flip, int8_t fold, int8_t turn, bint fresh) noexcept nogil
+                        int8_t* best, int8_t flip, int8_t fold, int8_t turn,
+                        bint fresh) noexcept nogil
     void rk_columns_keys16(const char** rows, Py_ssize_t count, Py_ssize_t width, int16_t* best,
                           int16_t flip, int16_t fold, int16_t turn, int16_t quiet, int16_t top,
                           bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
     void rk_lines_keys16(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        int16_t* best, int16_t flip, int16_t fold, int16_t turn, bint fresh) noexcept nogil
+                        int16_t* best, int16_t flip, int16_t fold, int16_t turn,
+                        bint fresh) noexcept nogil
     void rk_columns_keys32(const char** rows, Py_ssize_t count, Py_ssize_t width, int32_t* best,
                           int32_t flip, int32_t fold, int32_t turn, int32_t quiet, int32_t top,
                           bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
     void rk_lines_keys32(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        int32_t* best, int32_t flip, int32_t fold, int32_t turn, bint fresh) noexcept nogil
+                        int32_t* best, int32_t flip, int32_t fold, int32_t turn,
+                        bint fresh) noexcept nogil
     void rk_columns_keys64(const char** rows, Py_ssize_t count, Py_ssize_t width, int64_t* best,
                           int64_t flip, int64_t fold, int64_t turn, int64_t quiet, int64_t top,
                           bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
     void rk_lines_keys64(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        int64_t* best, int64_t flip, int64_t fold, int64_t turn, bint fresh) noexcept nogil
+                        int64_t* best, int64_t flip, int64_t fold, int64_t turn,
+                        bint fresh) noexcept nogil
     void rk_columns_sums8(const char** rows, Py_ssize_t count, Py_ssize_t width, uint8_t* best,
                           uint8_t flip, uint8_t fold, uint8_t turn, uint8_t quiet, uint8_t top,
                           bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
     void rk_lines_sums8(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        uint8_t* best, uint8_t flip, uint8_t fold, uint8_t turn, bint fresh) noexcept nogil
+                        uint8_t* best, uint8_t flip, uint8_t fold, uint8_t turn,
+                        bint fresh) noexcept nogil
     void rk_columns_sums16(const char** rows, Py_ssize_t count, Py_ssize_t width, uint16_t* best,
                           uint16_t flip, uint16_t fold, uint16_t turn, uint16_t quiet, uint16_t top,
                           bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
     void rk_lines_sums16(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        uint16_t* best, uint16_t flip, uint16_t fold, uint16_t turn, bint fresh) noexcept nogil
+                        uint16_t* best, uint16_t flip, uint16_t fold, uint16_t turn,
+                        bint fresh) noexcept nogil
     void rk_columns_sums32(const char** rows, Py_ssize_t count, Py_ssize_t width, uint32_t* best,
                           uint32_t flip, uint32_t fold, uint32_t turn, uint32_t quiet, uint32_t top,
                           bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
     void rk_lines_sums32(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        uint32_t* best, uint32_t flip, uint32_t fold, uint32_t turn, bint fresh) noexcept nogil
+                        uint32_t* best, uint32_t flip, uint32_t fold, uint32_t turn,
+                        bint fresh) noexcept nogil
     void rk_columns_sums64(const char** rows, Py_ssize_t count, Py_ssize_t width, uint64_t* best,
                           uint64_t flip, uint64_t fold, uint64_t turn, uint64_t quiet, uint64_t top,
                           bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
     void rk_lines_sums64(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        uint64_t* best, uint64_t flip, uint64_t fold, uint64_t turn, bint fresh) noexcept nogil
+                        uint64_t* best, uint64_t flip, uint64_t fold, uint64_t turn,
+                        bint fresh) noexcept nogil
     void rk_give_keys8(const int8_t* words, Py_ssize_t count, int8_t* to, int8_t flip, int8_t fold,
                        int8_t turn, int8_t quiet, int8_t top) noexcept nogil
-    void rk_give_keys16(const int16_t* words, Py_ssize_t count, int16_t* to, int16_t flip, int16_t fold,
-                       int16_t turn, int16_t quiet, int16_t top) noexcept nogil
-    void rk_give_keys32(const int32_t* words, Py_ssize_t count, int32_t* to, int32_t flip, int32_t fold,
-                       int32_t turn, int32_t quiet, int32_t top) noexcept nogil
-    void rk_give_keys64(const int64_t* words, Py_ssize_t count, int64_t* to, int64_t flip, int64_t fold,
-                       int64_t turn, int64_t quiet, int64_t top) noexcept nogil
+    void rk_give_keys16(const int16_t* words, Py_ssize_t count, int16_t* to, int16_t flip,
+                        int16_t fold, int16_t turn, int16_t quiet, int16_t top) noexcept nogil
+    void rk_give_keys32(const int32_t* words, Py_ssize_t count, int32_t* to, int32_t flip,
+                        int32_t fold, int32_t turn, int32_t quiet, int32_t top) noexcept nogil
+    void rk_give_keys64(const int64_t* words, Py_ssize_t count, int64_t* to, int64_t flip,
+                        int64_t fold, int64_t turn, int64_t quiet, int64_t top) noexcept nogil
 
 ctypedef fused word_t:
     int8_t                     # order keys, of which the largest is wanted

@@ -66,19 +66,13 @@ cdef inline void wide_runs_as(const char* data, Py_ssize_t kept, Py_ssize_t kept
 cdef inline void wide_sum_short(const double* v, Py_ssize_t size, Py_ssize_t run, double* sums,
                                 double* rests) noexcept nogil:
     """Pairs of `size` short runs."""
-    cdef double s, t, z, e
+    cdef double s, z
     cdef Py_ssize_t i
-    ask_for(<const char*>v, size * run * 8)
     if run == 3:
-        for i in range(size):
-            s = v[3 * i] + v[3 * i + 1]
-            z = s - v[3 * i]
-            e = (v[3 * i] - (s - z)) + (v[3 * i + 1] - z)
-            t = s + v[3 * i + 2]
-            z = t - s
-            rests[i] = e + ((s - (t - z)) + (v[3 * i + 2] - z))
-            sums[i] = t
-    elif run == 2:
+        rk_double_threes(v, size, sums, rests)
+        return
+    ask_for(<const char*>v, size * run * 8)
+    if run == 2:
         for i in range(size):
             s = v[2 * i] + v[2 * i + 1]
             z = s - v[2 * i]

@@ -416,12 +416,18 @@ cdef const word_t* squeeze_runs(const word_t* v, Py_ssize_t size, Py_ssize_t run
                                        const state_t* state) noexcept nogil:
     """What `size` short runs come to, in one of the buffers."""
     cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
-    cdef Py_ssize_t i
-    ask_for(<const char*>v, size * run * <Py_ssize_t>sizeof(word_t))
+    cdef Py_ssize_t b, i, blocks = size * run // <Py_ssize_t>(256 // sizeof(word_t))
     if are_keys[word_t](NULL):
-        for i in range(size * run):
+        for b in range(blocks):
+            ask_ahead(<const char*>v + b * 256 + RK_AHEAD)
+            for i in range(<Py_ssize_t>(256 // sizeof(word_t))):
+                keys[b * <Py_ssize_t>(256 // sizeof(word_t)) + i] = take(
+                    v[b * <Py_ssize_t>(256 // sizeof(word_t)) + i], flip, fold, turn)
+        for i in range(blocks * <Py_ssize_t>(256 // sizeof(word_t)), size * run):
             keys[i] = take(v[i], flip, fold, turn)
         v = keys
+    else:
+        ask_for(<const char*>v, size * run * <Py_ssize_t>sizeof(word_t))
     return squeeze(v, one, two, three, size, run)
 
 
