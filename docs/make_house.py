@@ -25,7 +25,7 @@ COMPILED = {"_accumulator", "_cpu", "_engine", "_kernels", "_pairs", "_plan", "_
 BESIDE = {
     "_files": "cli", "_pieces": "cli", "pandas": "interop", "xarray": "interop", "_html": "tensor",
     "_show": "tensor", "_names": "tensor", "_dlpack": "_inputs", "_foreign": "_inputs",
-    "_threadpoolctl": "_threads", "__init__": "interop", "__main__": "cli",
+    "_opset": "_rules", "_threadpoolctl": "_threads", "__init__": "interop", "__main__": "cli",
 }  # fmt: skip
 CALL = {"tensor": 1, "_engine": 2, "_inputs": 3, "_rules": 4, "_plan": 5, "_walk": 6,
         "_threads": 7, "_kernels": 8}  # fmt: skip

@@ -12,7 +12,8 @@ except ModuleNotFoundError as error:  # the source folder, without a build
 
 from . import _threadpoolctl, schema
 from ._accumulator import Accumulator
-from ._rules import get_default_opset, opset, set_default_opset
+from ._opset import opset
+from ._rules import get_default_opset, set_default_opset
 from ._threads import get_num_threads, set_num_threads
 from .errors import ArgumentError, AxesError, DTypeError, OpsetError, ReduceError
 from .explain import Explanation, explain

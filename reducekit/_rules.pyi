@@ -1,4 +1,3 @@
-from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, Final, Literal
 
@@ -10,7 +9,7 @@ CURRENT: Final[ContextVar[int]]
 
 def set_default_opset(opset: int | Literal["latest"]) -> None: ...
 def get_default_opset() -> int: ...
-def opset(version: int | Literal["latest"]) -> AbstractContextManager[int]: ...
+def look_for_opsets() -> None: ...
 def resolve_call(
     op: int,
     ndim: int,

@@ -8,7 +8,6 @@ table stays the only source and a legal call never touches a Python dict. All
 texts are in :mod:`reducekit._refusals`, reached only when something is wrong.
 """
 
-from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import islice
 from operator import index
@@ -138,37 +137,9 @@ def get_default_opset():
     return current_opset()
 
 
-@contextmanager
-def opset(version):
-    """Set the opset within a ``with`` block.
-
-    The setting belongs to the current thread or asyncio task and to what it
-    starts with a copied context; other threads and tasks do not see it.
-
-    Parameters
-    ----------
-    version : int or "latest"
-        From 1 to :data:`reducekit.schema.NEWEST_OPSET`.
-
-    Raises
-    ------
-    OpsetError
-        If the opset is unknown.
-
-    Examples
-    --------
-    >>> import reducekit as rk
-    >>> with rk.opset(11):
-    ...     rk.reduce_max([1.0, 2.0], [-1])
-    array([2.])
-    """
-    number = schema.check_opset("opset", version)
+def look_for_opsets():
+    """Look from now on at each call whether :data:`CURRENT` is set."""
     rk_store(&CONTEXT_USED, True)
-    token = CURRENT.set(number)
-    try:
-        yield number
-    finally:
-        CURRENT.reset(token)
 
 
 cdef int current_opset() except -1:
