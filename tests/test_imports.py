@@ -51,7 +51,8 @@ EAGER = {
         f"reducekit.{name}" for name in [
             "dtypes", "errors", "explain", "interop", "schema", "tensor", "_accumulator", "_cpu",
             "_cyutility", "_engine", "_foreign", "_inputs", "_kernels", "_names", "_opset",
-            "_pairs", "_plan", "_refusals", "_rules", "_sums", "_threadpoolctl", "_threads", "_walk",
+            "_pairs", "_plan", "_refusals", "_rules", "_sums", "_threadpoolctl", "_threads",
+            "_walk",
         ]
     ),
     f"reducekit._kernels._{LEVEL}",
