@@ -1033,6 +1033,7 @@ V_CODE void rk_short_sums_as(const char *data, ptrdiff_t count, ptrdiff_t run, d
     } while (0)
     for (i = 0; i < count; i += 8) {
         const char *at = data + i * stride;
+        for (k = 0; k < stride; k += 8) RK_PREFETCH(at + RK_AHEAD + 8 * k);
         if (count - i < 8) {
             memset(copy, 0, sizeof copy);
             memcpy(copy, at, (size_t)((count - i) * stride));

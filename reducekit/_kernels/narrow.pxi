@@ -193,8 +193,7 @@ cdef const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run,
     cdef const float* f
     cdef const double* source
     cdef double* to
-    cdef Py_ssize_t k, left = run
-    ask_for(<const char*>x, size * run * <Py_ssize_t>sizeof(narrow_t))
+    cdef Py_ssize_t k, start, end, left = run
     high[0] = 0
     low[0] = ~<uint32_t>0
     if narrow_t is not half_t:
@@ -213,15 +212,17 @@ cdef const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run,
         rk_short_sums(<const char*>f, size, run, one)
         return one
     # The first division goes with the conversion.
-    left = run
-    if left % 2 == 0:
-        left //= 2
-        for k in range(size * left):
-            wide[k] = <double>f[2 * k] + <double>f[2 * k + 1]
-    else:
-        left //= 3
-        for k in range(size * left):
-            wide[k] = (<double>f[3 * k] + <double>f[3 * k + 1]) + <double>f[3 * k + 2]
+    left = run // 2 if run % 2 == 0 else run // 3
+    for start in range(0, size * left, 128):
+        end = start + 128 if size * left - start > 128 else size * left
+        ask_for(<const char*>(x + start * (run // left)),
+                128 * (run // left) * <Py_ssize_t>sizeof(narrow_t))
+        if run % 2 == 0:
+            for k in range(start, end):
+                wide[k] = <double>f[2 * k] + <double>f[2 * k + 1]
+        else:
+            for k in range(start, end):
+                wide[k] = (<double>f[3 * k] + <double>f[3 * k + 1]) + <double>f[3 * k + 2]
     source = wide
     to = one
     while left > 1:

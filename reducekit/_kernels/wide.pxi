@@ -67,19 +67,19 @@ cdef inline void wide_sum_short(const double* v, Py_ssize_t size, Py_ssize_t run
                                 double* rests) noexcept nogil:
     """Pairs of `size` short runs."""
     cdef double s, z
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, start
     if run == 3:
         rk_double_threes(v, size, sums, rests)
-        return
-    ask_for(<const char*>v, size * run * 8)
-    if run == 2:
-        for i in range(size):
-            s = v[2 * i] + v[2 * i + 1]
-            z = s - v[2 * i]
-            rests[i] = (v[2 * i] - (s - z)) + (v[2 * i + 1] - z)
-            sums[i] = s
-    else:
+    elif run > 2:
         rk_short_pairs(<const char*>v, size, run, sums, rests)
+    else:
+        for start in range(0, size, 64):
+            ask_for(<const char*>(v + 2 * start), 1024)
+            for i in range(start, start + 64 if size - start > 64 else size):
+                s = v[2 * i] + v[2 * i + 1]
+                z = s - v[2 * i]
+                rests[i] = (v[2 * i] - (s - z)) + (v[2 * i + 1] - z)
+                sums[i] = s
 
 
 cdef inline void wide_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
