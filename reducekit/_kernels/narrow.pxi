@@ -507,9 +507,7 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
     cdef bint few = state.few or bound_t is brain_t
     cdef uint32_t bits = 8 if bound_t is brain_t else 24
     # Bits that the sum may have above the largest element.
-    cdef uint32_t growth = 1
-    while terms > <double>(<uint64_t>1 << growth) and growth < 62:
-        growth += 1
+    cdef uint32_t growth = 1 if terms < 2 else <uint32_t>(rk_bits64(terms - 0.5) >> 52) - 1022
     # The second part of a pair is rounded too, at most twice an addition to the pair. That
     # counts beside the chains from some 10^9 terms on.
     cdef double factor = (CHAIN_ERROR + 4 * (ROUND_OFF * terms) * (ROUND_OFF * terms)) * terms
@@ -535,7 +533,7 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
             emit_narrow[bound_t](low, count, out, out_stride)
             return 0
         unsure = 0
-    if bound_t is float and not few:
+    if bound_t is float and not few and count > 2:      # two by themselves take less time
         if rk_certain_floats(a, b, <const float*>c, count, factor, low):
             emit_narrow[bound_t](low, count, out, out_stride)
             return 0
