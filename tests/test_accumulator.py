@@ -175,16 +175,16 @@ def test_partial_sums_hold_every_bit(name, spread):
 
 
 @pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize("rows", [1, 3, 64, 67])
+@pytest.mark.parametrize("rows", [1, 3, 64, 67, 141])
 def test_rows_that_begin_anywhere_in_a_line(name, rows):
     """Every width around lanes, lines and blocks, and every place of the first element."""
     rng = np.random.default_rng(rows)
     dtype = by_name(name).numpy_dtype
     for width in [1, 5, 31, 32, 33, 64, 127, 128, 131, 136, 144, 175, 513, 544, 1100]:
-        for place in range(0, 64, 12):
+        for place in range(0, 128, 12 if rows < 100 else 24):
             line = (width + 31) // 32 * 32 if place % 8 else width
-            block = np.empty(64 * dtype.itemsize + rows * line * dtype.itemsize, np.uint8)
-            start = (place - block.ctypes.data) % 64 // dtype.itemsize * dtype.itemsize
+            block = np.empty(128 + rows * line * dtype.itemsize, np.uint8)
+            start = (place - block.ctypes.data) % 128 // dtype.itemsize * dtype.itemsize
             x = block[start : start + rows * line * dtype.itemsize].view(dtype)
             x = x.reshape(rows, line)[:, :width]
             x[...] = rng.standard_normal((rows, width)).astype(np.float32)
@@ -196,6 +196,22 @@ def test_rows_that_begin_anywhere_in_a_line(name, rows):
             assert parts.shape[1:] == (1, width)
             rest = np.concatenate([parts[:, 0], -x.astype(np.float64)])
             assert not any(map(math.fsum, rest.T.tolist())), (width, place)
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_columns_of_another_scale_beside_common_ones(name):
+    rng = np.random.default_rng(5)
+    x = rng.standard_normal((300, 1200)).astype(by_name(name).numpy_dtype)
+    x[::3, 40:50] *= x.dtype.type(2.0**-14)
+    x[150:, 700] *= x.dtype.type(2.0**14)
+    x[:, 900] = 0
+    for array in (x, x[:, 1:], x[:, ::-1], x[1:263]):
+        parts = partial_sums(array, (0,))
+        rest = np.concatenate([parts[:, 0], -array.astype(np.float64)])
+        assert not any(map(math.fsum, rest.T.tolist()))
+    x[200, 45] = np.nan
+    got = round_sums(partial_sums(x, (0,)), name)[0].astype(np.float64)
+    assert np.flatnonzero(np.isnan(got)).tolist() == [45]
 
 
 @pytest.mark.parametrize("name", FLOATS)

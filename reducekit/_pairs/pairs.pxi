@@ -23,8 +23,14 @@ cdef extern from "../_kernels/bits.h":
     double rk_one
 
 cdef extern from "plain.h":
-    void rk_plain_rows(const char* data, Py_ssize_t rows, Py_ssize_t stride, Py_ssize_t ahead,
-                       double* sums, uint32_t* peak, uint32_t* least) noexcept nogil
+    Py_ssize_t RK_PLAIN_ROWS
+    void rk_plain_rows(const char* data, Py_ssize_t rows, Py_ssize_t stride, double* sums,
+                       uint32_t* peak, uint32_t* least) noexcept nogil
+    void rk_plain_block(const char* data, Py_ssize_t columns, Py_ssize_t stride, Py_ssize_t ahead,
+                        double* sums, uint32_t* peak, uint32_t* least) noexcept nogil
+    void rk_enter_sums(const double* sums, Py_ssize_t columns, double* high, double* low,
+                       double* lost, const char* next, Py_ssize_t rows, Py_ssize_t stride,
+                       Py_ssize_t size) noexcept nogil
 
 # Sizes stand as plain numbers where they are steps of a range, since Cython makes a Python
 # loop of a range with a named step.
@@ -87,11 +93,12 @@ cdef inline void enter_wide(double x, double one, double* high, double* low,
 # sum of their sizes stays below 2^(q + 53). Largest and smallest size but 0, taken as bits
 # beside the addition, show that for nearly all blocks of common data, in half the time of
 # additions that keep their errors.
-cdef inline bint no_error(const uint32_t* peak, const uint32_t* least, int carries) noexcept nogil:
+cdef inline bint no_error(const uint32_t* peak, const uint32_t* least, Py_ssize_t lanes,
+                          int carries) noexcept nogil:
     """Whether 2^carries elements of 32 bits at a time were added without error."""
     cdef uint32_t top = 0, bottom = <uint32_t>0xffffffff
     cdef Py_ssize_t j
-    for j in range(32):
+    for j in range(lanes):
         top = peak[j] if peak[j] > top else top
         bottom = least[j] if least[j] < bottom else bottom
     # `bottom` is one less than the smallest size, so that zeros are the largest.
@@ -126,7 +133,7 @@ cdef bint exact_block(const float* x, Py_ssize_t count, double* sum) noexcept no
         least[j] = size - 1 if size - 1 < least[j] else least[j]
         h[j] += x[i + j]
     # At most 65 elements in a lane.
-    if not no_error(peak, least, 7):
+    if not no_error(peak, least, 32, 7):
         return False
     for j in range(32):
         enter(h[j], &sum[0], &sum[1], &sum[2])
@@ -197,12 +204,14 @@ cdef inline void narrow_run(const char* data, Py_ssize_t count, double* sum,
             double_run(<const char*>wide, size, sum)
 
 
-# Design. Rows are read four at a time, in blocks of 512 columns, while the next four are
-# asked for: the processor's own prefetch stops at each page, and many rows at once are
-# more streams than it follows. Their sums stay in the first cache for 64 rows before they
-# meet those of the caller. NumPy's arrays begin within a line of memory, and reading across
-# lines costs a third, so that blocks begin at the first line; the columns before it and the
-# last that fill no block are put together, with -0.0, which changes no sum, in between.
+# Design. A few rows are read at a time, in blocks of 512 columns, while the next ones are
+# asked for: the processor's own prefetch stops at each page. Their sums stay in the first
+# cache for 63 rows of float64, or 128 of the others, before they meet those of the caller.
+# How many rows at a time was found by trying: 3 of float64 (39 GB/s; 4 rows 36, 6 or 8 rows
+# 31), of float32 with AVX-512 8 (44 GB/s; 4 rows 38), where reading alone reaches 43 from
+# memory. NumPy's arrays begin within a line of memory, and reading across lines costs a
+# quarter, so that blocks begin at the first line; the columns before it and the last that
+# fill no block are put together, with -0.0, which changes no sum, in between.
 cdef inline Py_ssize_t columns_before_a_line(const char* x, Py_ssize_t columns,
                                              Py_ssize_t row_stride,
                                              Py_ssize_t size) noexcept nogil:
@@ -229,29 +238,40 @@ cdef inline void edges(const item_t* row, Py_ssize_t columns, Py_ssize_t head, P
     memcpy(copied + 32 - tail, row + columns - tail, tail * sizeof(item_t))
 
 
-cdef inline void ask_for_rows(const char* x, Py_ssize_t row_stride) noexcept nogil:
-    """Ask for 128 bytes of each of four rows."""
-    cdef Py_ssize_t r
-    for r in range(4):
-        RK_PREFETCH(x + r * row_stride)
-        RK_PREFETCH(x + r * row_stride + 64)
+cdef inline void ask_for_rows(const char* x, Py_ssize_t rows, Py_ssize_t row_stride,
+                              Py_ssize_t size) noexcept nogil:
+    """Ask for the first bytes of some rows."""
+    cdef Py_ssize_t r, i
+    for r in range(rows):
+        for i in range(0, size, 64):
+            RK_PREFETCH(x + r * row_stride + i)
 
 
-cdef inline Py_ssize_t next_rows(Py_ssize_t row_stride, Py_ssize_t r, Py_ssize_t group,
-                                 Py_ssize_t across, Py_ssize_t back) noexcept nogil:
+cdef inline void ask_for_edges(const char* x, Py_ssize_t head, Py_ssize_t last,
+                               Py_ssize_t end) noexcept nogil:
+    """Ask for the first bytes of a row, if there are any, and for those behind the last block."""
+    if head:
+        RK_PREFETCH(x)
+    if last < end:
+        RK_PREFETCH(x + last)
+        RK_PREFETCH(x + end - 1)
+
+
+cdef inline Py_ssize_t next_rows(Py_ssize_t row_stride, Py_ssize_t r, Py_ssize_t rows,
+                                 Py_ssize_t group, Py_ssize_t across,
+                                 Py_ssize_t back) noexcept nogil:
     """How far the rows are that are read next: below, in the next block, or in the first."""
-    if r + 4 < group:
-        return 4 * row_stride
+    if r + rows < group:
+        return rows * row_stride
     return across - r * row_stride if across else (group - r) * row_stride - back
 
 
 cdef inline void pairs_of_rows(const char* data, Py_ssize_t row_stride, double* high, double* low,
                                double* lost) noexcept nogil:
-    """Add four rows of 32 float64 to pairs."""
+    """Add three rows of 32 float64 to pairs."""
     cdef const double* a = <const double*>data
     cdef const double* b = <const double*>(data + row_stride)
     cdef const double* c = <const double*>(data + 2 * row_stride)
-    cdef const double* d = <const double*>(data + 3 * row_stride)
     cdef double one = rk_one
     cdef double x, y, z
     cdef Py_ssize_t j
@@ -262,7 +282,6 @@ cdef inline void pairs_of_rows(const char* data, Py_ssize_t row_stride, double* 
         enter_wide(a[j], one, &x, &y, &z)
         enter_wide(b[j], one, &x, &y, &z)
         enter_wide(c[j], one, &x, &y, &z)
-        enter_wide(d[j], one, &x, &y, &z)
         high[j] = x
         low[j] = y
         lost[j] = z
@@ -283,8 +302,8 @@ cdef void double_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
     cdef Py_ssize_t first, group, start, width, ahead, r, i, j
     cdef const double* y
     cdef const char* x
-    for first in range(0, count, 64):
-        group = count - first if count - first < 64 else 64
+    for first in range(0, count, 63):
+        group = count - first if count - first < 63 else 63
         start = head
         while start < last:
             width = last - start if last - start < 512 else 512
@@ -292,15 +311,14 @@ cdef void double_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
                 h[j] = high[start + j]
                 l[j] = low[start + j]
                 t[j] = lost[start + j]
-            for r in range(0, group - 3, 4):
-                ahead = next_rows(row_stride, r, group,
+            for r in range(0, group - 2, 3):
+                ahead = next_rows(row_stride, r, 3, group,
                                   width * 8 if start + width < last else 0, (start - head) * 8)
                 for i in range(0, width, 32):
                     x = data + (first + r) * row_stride + (start + i) * 8
-                    ask_for_rows(x + ahead, row_stride)
-                    ask_for_rows(x + ahead + 128, row_stride)
+                    ask_for_rows(x + ahead, 3, row_stride, 256)
                     pairs_of_rows(x, row_stride, h + i, l + i, t + i)
-            for r in range(group // 4 * 4, group):
+            for r in range(group // 3 * 3, group):
                 y = <const double*>(data + (first + r) * row_stride) + start
                 for j in range(width):
                     enter_wide(y[j], one, &h[j], &l[j], &t[j])
@@ -325,6 +343,7 @@ cdef void double_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
         fill(copied)
         for r in range(group):
             y = <const double*>(data + (first + r) * row_stride)
+            ask_for_edges(<const char*>y + 8 * row_stride, head * 8, last * 8, columns * 8)
             edges[double](y, columns, head, tail, copied)
             for j in range(32):
                 enter_wide(copied[j], one, &h[j], &l[j], &t[j])
@@ -338,95 +357,113 @@ cdef void double_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
             lost[last + j] = t[rest + j]
 
 
-cdef inline void take(float y, double* sum, uint32_t* peak, uint32_t* least) noexcept nogil:
-    """Add to a plain sum, with what shows whether it is exact."""
-    cdef uint32_t size = rk_bits32(y) & <uint32_t>0x7fffffff
-    peak[0] = size if size > peak[0] else peak[0]
-    least[0] = size - 1 if size - 1 < least[0] else least[0]
-    sum[0] += y
-
-
 cdef inline void enter_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
                             Py_ssize_t row_stride, const double* sum, bint exact, double* high,
                             double* low, double* lost, const narrow_t* kind) noexcept nogil:
-    """Add the plain sums of at most 64 rows of 32, or the rows where these are not exact."""
+    """Add the plain sums of rows of at most 32, or the rows where these are not exact."""
     cdef double wide[2048]
-    cdef Py_ssize_t r, j
+    cdef Py_ssize_t first, group, r, j
     if exact:
         for j in range(columns):
             enter(sum[j], &high[j], &low[j], &lost[j])
         return
-    for r in range(count):
-        for j in range(columns):
-            wide[r * 32 + j] = widen[narrow_t]((<const narrow_t*>(data + r * row_stride))[j])
-    double_rows(<const char*>wide, columns, count, 256, high, low, lost)
+    for first in range(0, count, 64):
+        group = count - first if count - first < 64 else 64
+        for r in range(group):
+            for j in range(columns):
+                wide[r * 32 + j] = widen[narrow_t](
+                    (<const narrow_t*>(data + (first + r) * row_stride))[j])
+        double_rows(<const char*>wide, columns, group, 256, high, low, lost)
 
 
 cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
                              Py_ssize_t row_stride, double* high, double* low, double* lost,
                              const narrow_t* kind) noexcept nogil:
     cdef double sum[512]
-    cdef uint32_t peak[512]
-    cdef uint32_t least[512]
-    cdef float copied[128]
-    cdef narrow_t edge[32]
+    cdef uint32_t peak[256]
+    cdef uint32_t least[256]
+    cdef float copied[128]      # of four rows
+    cdef narrow_t edge[128]
     cdef Py_ssize_t size = sizeof(narrow_t)
     cdef Py_ssize_t head = columns_before_a_line(data, columns, row_stride, size)
     cdef Py_ssize_t tail = (columns - head) % 32
     cdef Py_ssize_t last = columns - tail, rest = 32 - tail
     cdef Py_ssize_t first, group, start, width, ahead, r, i, j, k
+    cdef Py_ssize_t together = RK_PLAIN_ROWS if narrow_t is float else 4
     cdef const char* x
-    cdef const float* y
     cdef bint exact
-    for first in range(0, count, 64):
-        group = count - first if count - first < 64 else 64
+    for first in range(0, count, 128):
+        group = count - first if count - first < 128 else 128
         start = head
         while start < last:
             width = last - start if last - start < 512 else 512
             for j in range(width):
                 sum[j] = -0.0
+            for j in range(width // 2):
                 peak[j] = 0
                 least[j] = <uint32_t>0xffffffff
-            for r in range(0, group - 3, 4):
-                ahead = next_rows(row_stride, r, group, width * size if start + width < last else 0,
+            r = 0
+            while r + together <= group:
+                ahead = next_rows(row_stride, r, together, group,
+                                  width * size if start + width < last else 0,
                                   (start - head) * size)
-                for i in range(0, width, 32):
-                    x = data + (first + r) * row_stride + (start + i) * size
-                    if narrow_t is float:
-                        rk_plain_rows(x, 4, row_stride, ahead, sum + i, peak + i, least + i)
-                    else:
-                        ask_for_rows(x + ahead, row_stride)
+                x = data + (first + r) * row_stride + start * size
+                if narrow_t is float:
+                    rk_plain_block(x, width, row_stride, ahead, sum, peak, least)
+                else:
+                    for i in range(0, width, 32):
+                        ask_for_rows(x + ahead, 4, row_stride, 128)
                         for k in range(4):
                             to_floats[narrow_t](<const narrow_t*>(x + k * row_stride),
                                                 copied + k * 32, 32)
-                        rk_plain_rows(<const char*>copied, 4, 128, 0, sum + i, peak + i, least + i)
-            for r in range(group // 4 * 4, group):
+                        rk_plain_rows(<const char*>copied, 4, 128, sum + i, peak + i // 2,
+                                      least + i // 2)
+                        x += 64
+                r += together
+            for i in range(0, width if r < group else 0, 32):
+                x = data + (first + r) * row_stride + (start + i) * size
+                if narrow_t is float:
+                    rk_plain_rows(x, group - r, row_stride, sum + i, peak + i // 2, least + i // 2)
+                else:
+                    for k in range(group - r):
+                        to_floats[narrow_t](<const narrow_t*>(x + k * row_stride),
+                                            copied + k * 32, 32)
+                    rk_plain_rows(<const char*>copied, group - r, 128, sum + i, peak + i // 2,
+                                  least + i // 2)
+            # Halves are multiples of 2^-24 below 2^16: no sum of so few has an error.
+            exact = narrow_t is half_t or no_error(peak, least, width // 2, 7)
+            if exact:
+                x = data + (first + (0 if r < group else together)) * row_stride
+                x += ((start + width) * size if start + width < last
+                      else group * row_stride + head * size)
+                rk_enter_sums(sum, width, high + start, low + start, lost + start, x, together,
+                              row_stride, size)
+            else:
                 for i in range(0, width, 32):
-                    x = data + (first + r) * row_stride + (start + i) * size
-                    to_floats[narrow_t](<const narrow_t*>x, copied, 32)
-                    for j in range(32):
-                        take(copied[j], &sum[i + j], &peak[i + j], &least[i + j])
-            for i in range(0, width, 32):
-                # Halves are multiples of 2^-24 below 2^16: no sum of so few has an error.
-                exact = narrow_t is half_t or no_error(peak + i, least + i, 6)
-                k = start + i
-                enter_rows[narrow_t](data + first * row_stride + k * size, 32, group, row_stride,
-                                     sum + i, exact, high + k, low + k, lost + k, kind)
+                    exact = no_error(peak + i // 2, least + i // 2, 16, 7)
+                    k = start + i
+                    enter_rows[narrow_t](data + first * row_stride + k * size, 32, group,
+                                         row_stride, sum + i, exact, high + k, low + k, lost + k,
+                                         kind)
             start += width
         if head + tail == 0:
             continue
         for j in range(32):
             sum[j] = -0.0
+        for j in range(16):
             peak[j] = 0
             least[j] = <uint32_t>0xffffffff
-        fill(edge)
-        for r in range(group):
-            x = data + (first + r) * row_stride
-            edges[narrow_t](<const narrow_t*>x, columns, head, tail, edge)
-            to_floats[narrow_t](edge, copied, 32)
-            for j in range(32):
-                take(copied[j], &sum[j], &peak[j], &least[j])
-        exact = narrow_t is half_t or no_error(peak, least, 6)
+        for r in range(4):
+            fill(edge + r * 32)
+        for r in range(0, group, 4):
+            k = group - r if group - r < 4 else 4
+            for i in range(k):
+                x = data + (first + r + i) * row_stride
+                ask_for_edges(x + 8 * row_stride, head * size, last * size, columns * size)
+                edges[narrow_t](<const narrow_t*>x, columns, head, tail, edge + i * 32)
+            to_floats[narrow_t](edge, copied, k * 32)
+            rk_plain_rows(<const char*>copied, k, 128, sum, peak, least)
+        exact = narrow_t is half_t or no_error(peak, least, 16, 7)
         x = data + first * row_stride
         enter_rows[narrow_t](x, head, group, row_stride, sum, exact, high, low, lost, kind)
         enter_rows[narrow_t](x + last * size, tail, group, row_stride, sum + rest, exact,
