@@ -91,7 +91,7 @@ ELEMENT_TYPES: tuple[ElementType, ...] = (
 )
 
 _BY_NAME = {row.name: row for row in ELEMENT_TYPES}
-_KNOWN = {**_BY_NAME, **{row.numpy_dtype: row for row in ELEMENT_TYPES}}
+_BY_DTYPE = {row.numpy_dtype: row for row in ELEMENT_TYPES}
 
 
 def by_name(name: str) -> ElementType:
@@ -145,8 +145,12 @@ def element_type(dtype: Any) -> ElementType | None:
     >>> element_type("complex64") is None
     True
     """
-    if isinstance(dtype, (np.dtype, str)) and dtype in _KNOWN:
-        return _KNOWN[dtype]
-    dtype = np.dtype(dtype).newbyteorder("=")
+    if isinstance(dtype, str) and dtype in _BY_NAME:
+        return _BY_NAME[dtype]
+    dtype = np.dtype(dtype)
+    if dtype in _BY_DTYPE:
+        return _BY_DTYPE[dtype]
+    # NumPy makes up a name each time, which takes longer than to reduce a little array.
+    dtype = dtype.newbyteorder("=")
     row = _BY_NAME.get(dtype.name)
     return row if row is not None and row.numpy_dtype == dtype else None
