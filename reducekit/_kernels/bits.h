@@ -128,25 +128,37 @@ static inline uint16_t rk_float_to_half(float f) {
 #else
 #define RK_LOOP static
 #endif
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+/* Eight, towards zero, then odd where something was cut off. */
+static inline __m256i rk_odd_floats(const double *from) {
+    __m512d x = _mm512_loadu_pd(from);
+    __m256 f = _mm512_cvt_roundpd_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
+    __mmask8 cut = _mm512_cmp_pd_mask(_mm512_cvtps_pd(f), x, _CMP_NEQ_OQ);
+    __m256i bits = _mm256_castps_si256(f);
+    return _mm256_mask_or_epi32(bits, cut, bits, _mm256_set1_epi32(1));
+}
+#endif
 RK_LOOP void rk_doubles_to_halves(const double *from, uint16_t *to, ptrdiff_t count) {
     ptrdiff_t i = 0;
 #if defined(__AVX512F__) && defined(__AVX512VL__)
-    for (; i + 8 <= count; i += 8) {
-        /* Towards zero, then odd where something was cut off. */
-        __m512d x = _mm512_loadu_pd(from + i);
-        __m256 f = _mm512_cvt_roundpd_ps(x, _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC);
-        __mmask8 cut = _mm512_cmp_pd_mask(_mm512_cvtps_pd(f), x, _CMP_NEQ_OQ);
-        __m256i bits = _mm256_castps_si256(f);
-        bits = _mm256_mask_or_epi32(bits, cut, bits, _mm256_set1_epi32(1));
+    for (; i + 8 <= count; i += 8)
         _mm_storeu_si128((__m128i *)(to + i),
-                         _mm256_cvtps_ph(_mm256_castsi256_ps(bits), _MM_FROUND_TO_NEAREST_INT));
-    }
+                         _mm256_cvtps_ph(_mm256_castsi256_ps(rk_odd_floats(from + i)),
+                                         _MM_FROUND_TO_NEAREST_INT));
 #endif
     for (; i < count; i++) to[i] = rk_float_to_half(rk_odd_float(from[i]));
 }
 RK_LOOP void rk_doubles_to_brains(const double *from, uint16_t *to, ptrdiff_t count) {
-    ptrdiff_t i;
-    for (i = 0; i < count; i++) to[i] = rk_float_to_brain(rk_odd_float(from[i]));
+    ptrdiff_t i = 0;
+#if defined(__AVX512F__) && defined(__AVX512VL__)
+    for (; i + 8 <= count; i += 8) {
+        __m256i x = rk_odd_floats(from + i), one = _mm256_set1_epi32(1);
+        x = _mm256_add_epi32(_mm256_add_epi32(x, _mm256_set1_epi32(0x7fff)),
+                             _mm256_and_si256(_mm256_srli_epi32(x, 16), one));
+        _mm_storeu_si128((__m128i *)(to + i), _mm256_cvtepi32_epi16(_mm256_srli_epi32(x, 16)));
+    }
+#endif
+    for (; i < count; i++) to[i] = rk_float_to_brain(rk_odd_float(from[i]));
 }
 RK_LOOP void rk_doubles_to_floats(const double *from, float *to, ptrdiff_t count) {
     ptrdiff_t i;

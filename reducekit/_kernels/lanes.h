@@ -730,14 +730,14 @@ V_CODE int rk_few_doubles(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
 #define RK_WORK(j) do { \
         const char *at = data + (j) * 8; \
         for (i = 0; i < 4; i++) { \
-            RK_PREFETCH(at + 2048 + i * 64); \
+            RK_PREFETCH(at + 4096 + i * 64); \
             s[i] = d_load((const double *)at + i * 8); \
             r[i] = d_all(0); \
         } \
         for (k = 1; k < rows; k++) { \
             at += stride; \
             for (i = 0; i < 4; i++) { \
-                RK_PREFETCH(at + 2048 + i * 64); \
+                RK_PREFETCH(at + 4096 + i * 64); \
                 RK_ENTER(s[i], r[i], d_load((const double *)at + i * 8)); \
             } \
         } \
@@ -767,7 +767,7 @@ V_CODE uint32_t w_top(v_words v) {
         const char *at = data + (j) * (ptrdiff_t)(item); \
         a = b = d_all(-0.0); \
         for (k = 0; k < rows; k++, at += stride) { \
-            RK_PREFETCH(at + 1024); \
+            RK_PREFETCH(at + 4096); \
             v = load; \
             a = d_add(a, d_low(v)); \
             b = d_add(b, d_high(v)); \
@@ -907,7 +907,7 @@ V_CODE void rk_transpose(v_doubles *v) {
 
 /* Runs of three (points, colours), sixteen at a time: their columns, and the sums in double. As
    with a few rows, what proves the sums is gathered for all of them together; of float16 nothing
-   needs proof. */
+   needs proof but that it is finite. */
 #ifdef V_SHUFFLE
 V_CODE void rk_three_columns(const v_floats *v, v_floats *c) {
     v_floats t;
@@ -974,7 +974,8 @@ V_LONG int rk_threes(const char *data, ptrdiff_t count, double *sums, float *res
             v[k] = kind == 2 ? f_load((const float *)x + 16 * k)
                 : kind == 1 ? f_brains((const uint16_t *)x + 16 * k)
                             : f_halves((const uint16_t *)x + 16 * k);
-            if (kind) { most = w_most(most, v[k]); least = w_least(least, v[k]); }
+            most = w_most(most, v[k]);
+            if (kind) least = w_least(least, v[k]);
         }
         rk_three_columns(v, c);
         a = d_add(d_add(d_low(c[0]), d_low(c[1])), d_low(c[2]));
@@ -986,7 +987,8 @@ V_LONG int rk_threes(const char *data, ptrdiff_t count, double *sums, float *res
             else memcpy(sums + i, last, (size_t)(count - i) * 8);
         }
     }
-    return !kind || rk_few_exact(w_top(most), ~w_top(w_not(least)), kind == 1 ? 8 : 24);
+    if (!kind) return w_top(most) < 0x7f800000u;
+    return rk_few_exact(w_top(most), ~w_top(w_not(least)), kind == 1 ? 8 : 24);
 }
 
 /* Of float64, to pairs. All that is asked for at once would hold up what is read: 8 kB in one go

@@ -301,21 +301,17 @@ cdef inline bint narrow_short_few(const char* data, Py_ssize_t kept, Py_ssize_t 
     while start < kept:
         size = kept - start if kept - start < most else most
         if run == 3:
-            source = one
-            high = low = 0
             if narrow_t is float:
                 if not rk_threes(data + start * 12, size, NULL, <float*>to + start, 2):
                     return False
-                start += most
-                continue
-            elif narrow_t is brain_t:
-                if not rk_threes(data + start * 6, size, one, NULL, 1):
-                    return False
             else:
-                rk_threes(data + start * 6, size, one, NULL, 0)
-        else:
-            source = sum_short[narrow_t](<const narrow_t*>data + start * run, size, run, wide,
-                                         floats, one, two, &high, &low)
+                if not rk_threes(data + start * 6, size, one, NULL, narrow_t is brain_t):
+                    return False
+                round_finite[narrow_t](one, size, to + start)
+            start += most
+            continue
+        source = sum_short[narrow_t](<const narrow_t*>data + start * run, size, run, wide, floats,
+                                     one, two, &high, &low)
         odd = 0
         for i in range(size):
             odd |= 1 if source[i] - source[i] != 0 else 0
