@@ -3,6 +3,7 @@
 import compileall
 import os
 import platform
+import subprocess
 import sys
 from pathlib import Path
 
@@ -39,11 +40,21 @@ UNIX_FLAGS = [
     "-Wno-psabi",
     "-Wno-unused-function",  # Cython's, for strings that are not compressed here
 ]
+# GCC makes copies of a function for what it is called with; those that are worth their room the
+# kernels ask for themselves. Clang makes none and refuses the flag.
+GCC_FLAGS = ["-fno-ipa-cp-clone"]
 # Pythons are often built with -g, which makes wheels several times as large.
 RELEASE_FLAGS = ["-g0"]
 # Off the way of a call, so kept small: wheels are downloaded more often than these run.
 SMALL = {"_cyutility": "-Os", "_cpu": "-Os", "_accumulator": "-Os", "_threads": "-Os"}
 SANITIZE_FLAGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+
+
+def is_gcc(compiler):
+    """Whether it is GCC, under whatever name."""
+    command = [compiler.compiler[0], "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return "Free Software Foundation" in said
 
 
 class BuildExt(build_ext):
@@ -67,6 +78,7 @@ class BuildExt(build_ext):
         flags = list(LEVELS.get(level, {}).get(kind, []))
         if kind == "unix":
             flags = [*UNIX_FLAGS, *flags]
+            flags += GCC_FLAGS if level in LEVELS and is_gcc(self.compiler) else []
             if SANITIZE:
                 flags += [*SANITIZE_FLAGS, "-g", "-O1", "-fno-omit-frame-pointer"]
                 ext.extra_link_args = [*ext.extra_link_args, *SANITIZE_FLAGS]
