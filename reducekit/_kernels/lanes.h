@@ -905,6 +905,30 @@ V_CODE void rk_transpose(v_doubles *v) {
 #endif
 #endif
 
+/* Every two or three of an array become one. What the floats were made of, `size` bytes for each
+   sum, is asked for on the way. */
+#define RK_DIVIDE(first, end) do { \
+        ptrdiff_t k; \
+        if (by == 2) \
+            for (k = first; k < end; k++) to[k] = (double)x[2 * k] + (double)x[2 * k + 1]; \
+        else \
+            for (k = first; k < end; k++) \
+                to[k] = ((double)x[3 * k] + (double)x[3 * k + 1]) + (double)x[3 * k + 2]; \
+    } while (0)
+V_ONCE void rk_divide_floats(const float *__restrict x, ptrdiff_t count, ptrdiff_t by,
+                             double *__restrict to, const char *data, ptrdiff_t size) {
+    ptrdiff_t start, end, i;
+    for (start = 0; start < count; start = end) {
+        end = count - start > 128 ? start + 128 : count;
+        for (i = start * size; i < end * size; i += 64) RK_PREFETCH(data + i + RK_AHEAD);
+        RK_DIVIDE(start, end);
+    }
+}
+V_ONCE void rk_divide_doubles(const double *__restrict x, ptrdiff_t count, ptrdiff_t by,
+                              double *__restrict to) {
+    RK_DIVIDE(0, count);
+}
+
 /* Runs of three (points, colours), sixteen at a time: their columns, and the sums in double. As
    with a few rows, what proves the sums is gathered for all of them together; of float16 nothing
    needs proof but that it is finite. */

@@ -173,18 +173,6 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
                     &c[k], &d[i + k])
 
 
-cdef inline void halve_doubles(const double* source, double* to, Py_ssize_t count) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(count):
-        to[i] = source[2 * i] + source[2 * i + 1]
-
-
-cdef inline void third_doubles(const double* source, double* to, Py_ssize_t count) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(count):
-        to[i] = (source[3 * i] + source[3 * i + 1]) + source[3 * i + 2]
-
-
 cdef const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run, double* wide,
                              float* floats, double* one, double* two, uint32_t* high,
                              uint32_t* low) noexcept nogil:
@@ -193,7 +181,7 @@ cdef const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run,
     cdef const float* f
     cdef const double* source
     cdef double* to
-    cdef Py_ssize_t k, start, end, left = run
+    cdef Py_ssize_t k, left = run
     high[0] = 0
     low[0] = ~<uint32_t>0
     if narrow_t is not half_t:
@@ -212,26 +200,16 @@ cdef const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run,
         rk_short_sums(<const char*>f, size, run, one)
         return one
     # The first division goes with the conversion.
-    left = run // 2 if run % 2 == 0 else run // 3
-    for start in range(0, size * left, 128):
-        end = start + 128 if size * left - start > 128 else size * left
-        ask_for(<const char*>(x + start * (run // left)),
-                128 * (run // left) * <Py_ssize_t>sizeof(narrow_t))
-        if run % 2 == 0:
-            for k in range(start, end):
-                wide[k] = <double>f[2 * k] + <double>f[2 * k + 1]
-        else:
-            for k in range(start, end):
-                wide[k] = (<double>f[3 * k] + <double>f[3 * k + 1]) + <double>f[3 * k + 2]
+    left = 2 if run % 2 == 0 else 3
+    rk_divide_floats(f, size * run // left, left, wide, <const char*>x,
+                     left * <Py_ssize_t>sizeof(narrow_t))
+    left = run // left
     source = wide
     to = one
     while left > 1:
-        if left % 2 == 0:
-            left //= 2
-            halve_doubles(source, to, size * left)
-        else:
-            left //= 3
-            third_doubles(source, to, size * left)
+        k = 2 if left % 2 == 0 else 3
+        left //= k
+        rk_divide_doubles(source, size * left, k, to)
         source = to
         to = two if to == one else one
     return source
