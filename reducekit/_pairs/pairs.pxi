@@ -26,6 +26,8 @@ cdef extern from "plain.h":
     Py_ssize_t RK_PLAIN_ROWS
     void rk_plain_rows(const char* data, Py_ssize_t rows, Py_ssize_t stride, double* sums,
                        uint32_t* peak, uint32_t* least) noexcept nogil
+    void rk_plain_four(const float* data, double* sums, uint32_t* peak,
+                       uint32_t* least) noexcept nogil
     void rk_plain_block(const char* data, Py_ssize_t columns, Py_ssize_t stride, Py_ssize_t ahead,
                         double* sums, uint32_t* peak, uint32_t* least) noexcept nogil
     void rk_enter_sums(const double* sums, Py_ssize_t columns, double* high, double* low,
@@ -416,8 +418,7 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t co
                         for k in range(4):
                             to_floats[narrow_t](<const narrow_t*>(x + k * row_stride),
                                                 copied + k * 32, 32)
-                        rk_plain_rows(<const char*>copied, 4, 128, sum + i, peak + i // 2,
-                                      least + i // 2)
+                        rk_plain_four(copied, sum + i, peak + i // 2, least + i // 2)
                         x += 64
                 r += together
             for i in range(0, width if r < group else 0, 32):
