@@ -137,29 +137,42 @@ static inline __m256i rk_odd_floats(const double *from) {
     __m256i bits = _mm256_castps_si256(f);
     return _mm256_mask_or_epi32(bits, cut, bits, _mm256_set1_epi32(1));
 }
-#endif
+static inline __m128i rk_eight_halves(const double *from) {
+    return _mm256_cvtps_ph(_mm256_castsi256_ps(rk_odd_floats(from)), _MM_FROUND_TO_NEAREST_INT);
+}
+static inline __m128i rk_eight_brains(const double *from) {
+    __m256i x = rk_odd_floats(from), last = _mm256_srli_epi32(x, 16);
+    last = _mm256_and_si256(last, _mm256_set1_epi32(1));
+    x = _mm256_add_epi32(_mm256_add_epi32(x, _mm256_set1_epi32(0x7fff)), last);
+    return _mm256_cvtepi32_epi16(_mm256_srli_epi32(x, 16));
+}
+/* What is left goes through a copy: a loop of its own would be written out as vectors again. */
+#define RK_BY_EIGHT(eight) do { \
+        double rest[8] = {0}; \
+        __m128i last; \
+        ptrdiff_t i = 0; \
+        for (; i + 8 <= count; i += 8) _mm_storeu_si128((__m128i *)(to + i), eight(from + i)); \
+        if (i == count) return; \
+        memcpy(rest, from + i, (size_t)(count - i) * 8); \
+        last = eight(rest); \
+        memcpy(to + i, &last, (size_t)(count - i) * 2); \
+    } while (0)
 RK_LOOP void rk_doubles_to_halves(const double *from, uint16_t *to, ptrdiff_t count) {
-    ptrdiff_t i = 0;
-#if defined(__AVX512F__) && defined(__AVX512VL__)
-    for (; i + 8 <= count; i += 8)
-        _mm_storeu_si128((__m128i *)(to + i),
-                         _mm256_cvtps_ph(_mm256_castsi256_ps(rk_odd_floats(from + i)),
-                                         _MM_FROUND_TO_NEAREST_INT));
-#endif
-    for (; i < count; i++) to[i] = rk_float_to_half(rk_odd_float(from[i]));
+    RK_BY_EIGHT(rk_eight_halves);
 }
 RK_LOOP void rk_doubles_to_brains(const double *from, uint16_t *to, ptrdiff_t count) {
-    ptrdiff_t i = 0;
-#if defined(__AVX512F__) && defined(__AVX512VL__)
-    for (; i + 8 <= count; i += 8) {
-        __m256i x = rk_odd_floats(from + i), one = _mm256_set1_epi32(1);
-        x = _mm256_add_epi32(_mm256_add_epi32(x, _mm256_set1_epi32(0x7fff)),
-                             _mm256_and_si256(_mm256_srli_epi32(x, 16), one));
-        _mm_storeu_si128((__m128i *)(to + i), _mm256_cvtepi32_epi16(_mm256_srli_epi32(x, 16)));
-    }
-#endif
-    for (; i < count; i++) to[i] = rk_float_to_brain(rk_odd_float(from[i]));
+    RK_BY_EIGHT(rk_eight_brains);
 }
+#else
+RK_LOOP void rk_doubles_to_halves(const double *from, uint16_t *to, ptrdiff_t count) {
+    ptrdiff_t i;
+    for (i = 0; i < count; i++) to[i] = rk_float_to_half(rk_odd_float(from[i]));
+}
+RK_LOOP void rk_doubles_to_brains(const double *from, uint16_t *to, ptrdiff_t count) {
+    ptrdiff_t i;
+    for (i = 0; i < count; i++) to[i] = rk_float_to_brain(rk_odd_float(from[i]));
+}
+#endif
 RK_LOOP void rk_doubles_to_floats(const double *from, float *to, ptrdiff_t count) {
     ptrdiff_t i;
     for (i = 0; i < count; i++) to[i] = (float)from[i];
