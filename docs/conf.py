@@ -9,7 +9,14 @@ sys.path.insert(0, str(HERE))
 
 import make_pages  # noqa: E402
 
+from reducekit import Explanation, schema  # noqa: E402
+
 make_pages.write(HERE / "generated")
+
+# The docstrings of the classes describe their fields. Python's own say which number they have.
+for each in (Explanation, schema.Operator, schema.OperatorVersion):
+    for name in each._fields:
+        getattr(each, name).__doc__ = ""
 
 project = "reducekit"
 author = "reducekit developers"
@@ -39,6 +46,7 @@ nb_mime_priority_overrides = [("html", "application/vnd.jupyter.widget-view+json
 
 autodoc_typehints = "none"  # the docstrings say the types in words
 autosummary_generate = True
+templates_path = ["templates"]
 numpydoc_show_class_members = False
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
