@@ -60,8 +60,9 @@ EAGER = {
 }  # fmt: skip
 # Of others, beyond NumPy and ml_dtypes; most of these NumPy loads as well.
 CHEAP = {
-    "collections.abc", "contextlib", "contextvars", "functools", "importlib", "importlib.machinery",
-    "itertools", "math", "operator", "types", "typing",
+    "collections.abc", "contextlib", "contextvars", "functools", "importlib",
+    "importlib._bootstrap", "importlib._bootstrap_external", "importlib.machinery", "itertools",
+    "math", "operator", "types", "typing",
 }  # fmt: skip
 
 _CYTHON_IMPORT = re.compile(
