@@ -92,6 +92,7 @@ cdef extern from "lanes.h":
                           const char* data, Py_ssize_t size) noexcept nogil
     void rk_divide_doubles(const double*, Py_ssize_t count, Py_ssize_t by,
                            double* to) noexcept nogil
+    bint RK_THREES
     bint rk_threes(const char*, Py_ssize_t count, double* sums, float* results,
                    int kind) noexcept nogil
     bint rk_few_brains(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,

@@ -931,8 +931,10 @@ V_ONCE void rk_divide_doubles(const double *__restrict x, ptrdiff_t count, ptrdi
 
 /* Runs of three (points, colours), sixteen at a time: their columns, and the sums in double. As
    with a few rows, what proves the sums is gathered for all of them together; of float16 nothing
-   needs proof but that it is finite. */
-#ifdef V_SHUFFLE
+   needs proof but that it is finite. Where registers are shorter, these columns take longer than
+   divisions. */
+#ifdef __AVX512F__
+#define RK_THREES 1
 V_CODE void rk_three_columns(const v_floats *v, v_floats *c) {
     v_floats t;
     t = __builtin_shufflevector(v[0], v[1], 0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 0, 0, 0, 0, 0);
@@ -951,25 +953,6 @@ V_CODE void rk_three_doubles(const double *x, v_doubles *c) {
     t = __builtin_shufflevector(v, w, 2, 5, 8, 11, 14, 0, 0, 0);
     c[2] = __builtin_shufflevector(t, u, 0, 1, 2, 3, 4, 9, 12, 15);
 }
-#else
-V_CODE void rk_three_doubles(const double *x, v_doubles *c) {
-    double to[8];
-    int i, k;
-    for (k = 0; k < 3; k++) {
-        for (i = 0; i < 8; i++) to[i] = x[3 * i + k];
-        c[k] = d_load(to);
-    }
-}
-V_CODE void rk_three_columns(const v_floats *v, v_floats *c) {
-    float from[48], to[16];
-    int i, k;
-    memcpy(from, v, sizeof from);
-    for (k = 0; k < 3; k++) {
-        for (i = 0; i < 16; i++) to[i] = from[3 * i + k];
-        c[k] = f_load(to);
-    }
-}
-#endif
 /* The kind is a constant: 0 float16, 1 bfloat16, 2 float32. */
 V_LONG int rk_threes(const char *data, ptrdiff_t count, double *sums, float *results,
                      const int kind) {
@@ -1015,8 +998,18 @@ V_LONG int rk_threes(const char *data, ptrdiff_t count, double *sums, float *res
     return rk_few_exact(w_top(most), ~w_top(w_not(least)), kind == 1 ? 8 : 24);
 }
 
+#else
+#define RK_THREES 0
+V_CODE int rk_threes(const char *data, ptrdiff_t count, double *sums, float *results,
+                     const int kind) {
+    (void)data, (void)count, (void)sums, (void)results, (void)kind;
+    return 0;
+}
+#endif
+
 /* Of float64, to pairs. All that is asked for at once would hold up what is read: 8 kB in one go
    took as long as the additions (24 MB: 23 GB/s instead of 41). */
+#ifdef __AVX512F__
 V_ONCE void rk_double_threes(const double *x, ptrdiff_t count, double *sums, double *rests) {
     v_doubles one = d_all(rk_one), s, r, c[3];
     double copy[24], sum[8], rest[8];
@@ -1046,6 +1039,24 @@ V_ONCE void rk_double_threes(const double *x, ptrdiff_t count, double *sums, dou
         }
     }
 }
+#else
+V_ONCE void rk_double_threes(const double *__restrict x, ptrdiff_t count, double *__restrict sums,
+                             double *__restrict rests) {
+    ptrdiff_t start, end, i;
+    for (start = 0; start < count; start = end) {
+        end = count - start > 64 ? start + 64 : count;
+        for (i = 24 * start; i < 24 * end; i += 64) RK_PREFETCH((const char *)x + i + RK_AHEAD);
+        for (i = start; i < end; i++) {
+            double p = x[3 * i], q = x[3 * i + 1], u = x[3 * i + 2], s = p + q, z = s - p, t, e;
+            e = (p - (s - z)) + (q - z);
+            t = s + u;
+            z = t - s;
+            rests[i] = e + ((s - (t - z)) + (u - z));
+            sums[i] = t;
+        }
+    }
+}
+#endif
 
 /* `count` runs of doubles to pairs, or, `single`, of floats to plain sums. */
 V_CODE void rk_short_sums_as(const char *data, ptrdiff_t count, ptrdiff_t run, double *sums,

@@ -278,7 +278,7 @@ cdef inline bint narrow_short_few(const char* data, Py_ssize_t kept, Py_ssize_t 
     cdef Py_ssize_t i, size, start = 0, most = runs_that_fit(run, 512)
     while start < kept:
         size = kept - start if kept - start < most else most
-        if run == 3:
+        if RK_THREES and run == 3:
             if narrow_t is float:
                 if not rk_threes(data + start * 12, size, NULL, <float*>to + start, 2):
                     return False
