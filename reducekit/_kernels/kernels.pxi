@@ -47,14 +47,9 @@ cdef extern from "bits.h":
     void rk_doubles_to_floats(const double*, float*, Py_ssize_t) noexcept nogil
     uint16_t rk_double_to_half(double) noexcept nogil
     uint16_t rk_double_to_brain(double) noexcept nogil
-    float rk_odd_float(double) noexcept nogil
-    uint16_t rk_float_to_half(float) noexcept nogil
-    uint16_t rk_float_to_brain(float) noexcept nogil
     const uint64_t* RK_NEW
     void RK_PREFETCH(const void*) noexcept nogil
     Py_ssize_t RK_AHEAD
-    void rk_double_threes(const double*, Py_ssize_t count, double* sums,
-                          double* rests) noexcept nogil
     Py_ssize_t rk_far_rows(Py_ssize_t size, Py_ssize_t stride) noexcept nogil
 
 cdef extern from "vectors.h":
@@ -82,7 +77,7 @@ cdef extern from "lanes.h":
                        bint far, double* sums, float* peak, uint32_t* least,
                        bint leasts) noexcept nogil
     void rk_short_float_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
-                             bint far, double* sums, uint16_t* mosts, uint16_t* leasts,
+                             double* sums, uint16_t* mosts, uint16_t* leasts,
                              bint brain) noexcept nogil
     bint rk_few_doubles(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                         double* out) noexcept nogil
@@ -92,6 +87,8 @@ cdef extern from "lanes.h":
                           const char* data, Py_ssize_t size) noexcept nogil
     void rk_divide_doubles(const double*, Py_ssize_t count, Py_ssize_t by,
                            double* to) noexcept nogil
+    void rk_double_threes(const double*, Py_ssize_t count, double* sums,
+                          double* rests) noexcept nogil
     bint RK_THREES
     bint rk_threes(const char*, Py_ssize_t count, double* sums, float* results,
                    int kind) noexcept nogil

@@ -580,7 +580,8 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
 #define RK_STRIPS(type, most, work) do { \
         type copy[(most) * RK_STRIP]; \
         const ptrdiff_t item = sizeof(type); \
-        ptrdiff_t j, k, n, together = RK_TOGETHER(most, item), whole = width / RK_STRIP * RK_STRIP; \
+        ptrdiff_t j, k, n, whole = width / RK_STRIP * RK_STRIP; \
+        ptrdiff_t together = RK_TOGETHER(most, item); \
         ptrdiff_t along = RK_ALONG, next = RK_NEXT(item); \
         for (j = 0; j < whole + RK_STRIP; j++) sums[j] = -0.0; \
         for (; rows > 0; rows -= together, data += together * stride) { \
@@ -634,12 +635,14 @@ V_ONCE void rk_float_strips(const char *data, ptrdiff_t strips, ptrdiff_t rows, 
         rk_float_strip_as(data, rows, stride, RK_SOON(strips, 128), sums, peak, NULL, 0);
 }
 V_ONCE void rk_float_leasts(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
-                            ptrdiff_t along, ptrdiff_t next, double *sums, float *peak, uint32_t *least) {
+                            ptrdiff_t along, ptrdiff_t next, double *sums, float *peak,
+                            uint32_t *least) {
     for (; strips; strips--, data += 128, sums += RK_STRIP, peak += RK_STRIP, least += RK_STRIP)
         rk_float_strip_as(data, rows, stride, RK_SOON(strips, 128), sums, peak, least, 1);
 }
 V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
-                          int far, double *sums, float *peaks, uint32_t *leasts_, const int leasts) {
+                          int far, double *sums, float *peaks, uint32_t *leasts_,
+                          const int leasts) {
     /* Of rows that are no strip wide, what lies behind them may belong to another thread. */
     float p[RK_STRIP], *peak = width < RK_STRIP ? p : peaks;
     uint32_t l[RK_STRIP], *least = width < RK_STRIP ? l : leasts_;
@@ -682,13 +685,15 @@ V_ONCE void rk_half_strips(const char *data, ptrdiff_t strips, ptrdiff_t rows, p
         rk_short_float_strip(data, rows, stride, RK_SOON(strips, 64), sums, NULL, NULL, 0);
 }
 V_ONCE void rk_brain_strips(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
-                            ptrdiff_t along, ptrdiff_t next, double *sums, uint16_t *mosts, uint16_t *leasts) {
+                            ptrdiff_t along, ptrdiff_t next, double *sums, uint16_t *mosts,
+                            uint16_t *leasts) {
     for (; strips; strips--, data += 64, sums += RK_STRIP, mosts += RK_STRIP, leasts += RK_STRIP)
         rk_short_float_strip(data, rows, stride, RK_SOON(strips, 64), sums, mosts, leasts, 1);
 }
 V_CODE void rk_short_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows,
-                                ptrdiff_t stride, int far, double *sums, uint16_t *mosts,
-                                uint16_t *leasts, const int brain) {
+                                ptrdiff_t stride, double *sums, uint16_t *mosts, uint16_t *leasts,
+                                const int brain) {
+    const int far = 0;       /* eight rows are added together, and eight in full were no faster */
 #define RK_WORK(p, strips, n, stride, along, next, column, at) do { \
         if (brain) \
             rk_brain_strips(p, strips, n, stride, along, next, sums + (at), mosts + (column), \

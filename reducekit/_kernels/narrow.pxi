@@ -350,7 +350,7 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
                     rk_float_rows(p, width, size, row_stride, state.far, total,
                                   <float*>(c + first), d + first, False)
             else:
-                rk_short_float_rows(p, width, size, row_stride, False, total, mosts, leasts,
+                rk_short_float_rows(p, width, size, row_stride, total, mosts, leasts,
                                     narrow_t is brain_t)
             if fresh and start == size:
                 memcpy(a + first, total, width * 8)
@@ -559,7 +559,7 @@ cdef inline bint narrow_few(const char* data, Py_ssize_t columns, Py_ssize_t row
         if sure:
             round_finite[narrow_t](total, columns, to)
     else:
-        rk_short_float_rows(data, columns, rows, row_stride, False, total, NULL, NULL, False)
+        rk_short_float_rows(data, columns, rows, row_stride, total, NULL, NULL, False)
         for j in range(columns):
             sure &= total[j] - total[j] == 0
         if sure:

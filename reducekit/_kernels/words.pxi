@@ -392,10 +392,10 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
     all of it vectors; each run then takes the windows that cover it.
     """
     cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
-    cdef word_t* to = two
-    cdef word_t* other = one
+    cdef word_t* to = one
+    cdef word_t* other = two
     cdef word_t* swap
-    cdef const word_t* source = one
+    cdef const word_t* source
     cdef const word_t* window
     cdef word_t x
     cdef Py_ssize_t b, i, k, width
@@ -403,11 +403,12 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
         width = 2 if run % 2 == 0 else 3
         run //= width
         first_division(v, one, kept * run, width, state)
+        source = one
+        to = two
+        other = one
     elif not are_keys[word_t](NULL):
         ask_for(<const char*>v, kept * run * <Py_ssize_t>sizeof(word_t))
         source = v
-        to = one
-        other = two
     else:
         for b in range(kept * run // <Py_ssize_t>(256 // sizeof(word_t))):
             ask_ahead(<const char*>v + b * 256 + RK_AHEAD)
@@ -418,8 +419,6 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
                        * <Py_ssize_t>(256 // sizeof(word_t)), kept * run):
             keys[i] = take(v[i], flip, fold, turn)
         source = keys
-        to = one
-        other = two
     while run % 2 == 0 or run % 3 == 0:
         if run % 2 == 0:
             run //= 2
