@@ -24,7 +24,7 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from ._kernels.kernels cimport FEW, FEW_ROWS, LARGEST_TILE, TILE, few_t, kernels_t, state_t, table_t
+from ._kernels.kernels cimport FEW, FEW_ROWS, TILE, few_t, kernels_t, state_t, table_t
 from ._plan cimport GATHER, NARROW, ROWS, RUNS, SHORT_RUNS, loop_t, plan_t
 from ._threads cimport (
     rk_atomic, rk_load, rk_milliseconds, rk_process, rk_store, rk_swap, rk_yield, run_parts,
@@ -52,6 +52,7 @@ cdef enum:
     FEW_COLUMNS = 64            # their state fits the stack
     KEPT = 16                   # scratches that are kept between calls
     MOST = 1 << 24              # elements that one call of a kernel should take
+    BLOCK = 128                 # rows that are read to their ends before the next ones
     FEWEST_ROWS = 2048          # that are cut off: as many as make 128 in each slice
     OFTEN = 1 << 20             # elements between looks at the clock
     TILE_APART = 1 << 13        # bytes of results
@@ -65,7 +66,7 @@ cdef struct scratch_t:
     double b[TILE]
     double c[TILE]
     unsigned int d[TILE]
-    Py_ssize_t suspects[LARGEST_TILE]
+    Py_ssize_t suspects[TILE]
     double results[TILE]
     char lines[2 * LINES]
     char buffer[BUFFER]
@@ -280,7 +281,10 @@ cdef bint rows_in_stretches(const kernels_t* k, const char* data, Py_ssize_t col
                             watch_t* watch) noexcept nogil:
     cdef Py_ssize_t done = 0, n
     while True:
-        n = stretch(rows - done, columns, FEWEST_ROWS)
+        if columns > k.tile:    # these rows are read to their ends, block by block
+            n = smaller(rows - done, BLOCK)
+        else:
+            n = stretch(rows - done, columns, FEWEST_ROWS)
         k.rows(data + done * stride, columns, n, stride, state, NULL, 0)
         done += n
         if stopped(watch, n * columns):
@@ -370,7 +374,7 @@ cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* da
             return not stopped(watch, size)
         rewind(&o, plan.n_reduced - 1)
         while True:
-            if inner.size <= FEWEST_ROWS:
+            if inner.size <= FEWEST_ROWS and size <= k.tile:
                 k.rows(data + offset, size, inner.size, inner.stride, state, NULL, 0)
             elif not rows_in_stretches(k, data + offset, size, inner.size, inner.stride, state,
                                        watch):
@@ -457,13 +461,22 @@ cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* da
     return not stopped(watch, width)
 
 
-cdef Py_ssize_t tile_width(const plan_t* plan, const kernels_t* k, bint exact) noexcept nogil:
+cdef Py_ssize_t tile_width(const plan_t* plan, const kernels_t* k, bint exact,
+                           int far) noexcept nogil:
     """How many outputs of the innermost kept loop share a tile."""
-    cdef Py_ssize_t width
+    cdef Py_ssize_t width, tiles, threads
     if plan.n_kept == 0:
         return 1
     width = plan.line
     if plan.form == ROWS:
+        if (far == 2 and plan.step == 1 and plan.flat == 1 and plan.n_reduced
+                and plan.reduced[plan.n_reduced - 1].size > FEW_ROWS):
+            # Rows are read to their ends, a block of rows at a time; all threads have as much.
+            if width <= TILE:
+                return width
+            threads = threads_in_use()
+            tiles = ((width + TILE - 1) // TILE + threads - 1) // threads * threads
+            return ((width + tiles - 1) // tiles + 63) // 64 * 64
         return smaller(width, k.tile // plan.step)
     if by_period(plan, k, exact):
         return smaller(width, 256)
@@ -496,7 +509,7 @@ cdef struct job_t:              # what the threads of one walk share
     int op
     int type_index
     bint exact
-    bint far
+    int far
     const char* data
     char* out
     Py_ssize_t most             # outputs in a tile
@@ -728,6 +741,26 @@ cdef bint finish_tile(const job_t* job, Py_ssize_t start, Py_ssize_t width, cons
     return True
 
 
+cdef bint finish_pieces(const job_t* job, Py_ssize_t start, Py_ssize_t width, const char* data,
+                        char* out, Py_ssize_t out_stride, state_t* state, const room_t* room,
+                        watch_t* watch) noexcept nogil:
+    """The same for any tile: kernels finish as many outputs as the first cache holds."""
+    cdef const kernels_t* k = job.kernels
+    cdef state_t piece = state[0]
+    cdef Py_ssize_t first, size
+    if width <= k.tile:
+        return finish_tile(job, start, width, data, out, out_stride, state, room, watch)
+    for first in range(0, width, 1024):
+        size = smaller(width - first, 1024)
+        piece.a = <char*>state.a + first * k.size_a
+        piece.b = <char*>state.b + first * k.size_b
+        piece.c = <char*>state.c + first * k.size_c
+        piece.d = <char*>state.d + first * k.size_d
+        if not finish_tile(job, start + first, size, data, out, out_stride, &piece, room, watch):
+            return False
+    return True
+
+
 cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
                      watch_t* watch) noexcept nogil:
     """Walk the tiles of one part, from the first to the result of the last."""
@@ -787,7 +820,7 @@ cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
             # time: one by one, every store would fetch another line of memory.
             if held == 0:
                 held_at = out_offset
-            if not finish_tile(job, 0, width, job.data + offset,
+            if not finish_pieces(job, 0, width, job.data + offset,
                                room.lines + held * width * plan.itemsize, plan.itemsize, &state,
                                room, watch):
                 return
@@ -795,7 +828,7 @@ cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
             if held == most or left == 1 or o.at[o.loops - 1] == plan.kept[o.loops - 1].size - 1:
                 put_turned(plan, room.lines, room.lines + LINES, held, width, job.out + held_at)
                 held = 0
-        elif not done and not finish_tile(job, start, width, job.data + offset,
+        elif not done and not finish_pieces(job, start, width, job.data + offset,
                                           job.out + out_offset, out_stride, &state, room, watch):
             return
         if stopped(watch, width):
@@ -970,12 +1003,14 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     job.op = op
     job.type_index = type_index
     job.exact = exact
-    job.far = bytes_read + <double>plan.outputs * plan.itemsize >= FAR
+    job.far = 0
+    if bytes_read + <double>plan.outputs * plan.itemsize >= FAR:
+        job.far = 2 if bytes_read >= 2 * FAR else 1
     job.data = data
     job.out = out
     if bytes_read <= TINY and walk_tiny(&job):
         return 0
-    job.most = tile_width(plan, job.kernels, exact)
+    job.most = tile_width(plan, job.kernels, exact, job.far)
     if (bytes_read >= LARGE and plan.line > 1
             and (plan.form == RUNS or by_period(plan, job.kernels, exact))):
         # Enough tiles for all threads, but none so narrow that memory is read in snatches. How
@@ -1015,7 +1050,7 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
                 scratch = take_scratch()
                 open_room(&room, scratch)
                 job.watch.caller = may_ask(True, scratch)
-                finish_tile(&job, 0, plan.line, data + plan.start, out + plan.out_start,
+                finish_pieces(&job, 0, plan.line, data + plan.start, out + plan.out_start,
                             plan.kept[plan.n_kept - 1].out_stride if plan.n_kept else 0, &state,
                             &room, &job.watch)
                 give_scratch(scratch)

@@ -214,5 +214,9 @@ static inline ptrdiff_t rk_far_rows(ptrdiff_t size, ptrdiff_t stride) {
     ptrdiff_t rows = RK_FAR / size, most = stride % 4096 ? 16 : 4;
     return rows > most ? most : rows > 2 ? rows : 2;
 }
+/* As many rows in bytes, of those that are read one after the other; of longer ones, one. */
+static inline ptrdiff_t rk_far_bytes(ptrdiff_t stride) {
+    return stride > 0 && stride < RK_FAR ? RK_FAR / stride * stride : stride;
+}
 
 #endif

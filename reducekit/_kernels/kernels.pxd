@@ -15,8 +15,7 @@
 from libc.stdint cimport int64_t
 
 cdef enum:
-    TILE = 1024             # outputs in one state, at least
-    LARGEST_TILE = 4096     # of one byte each
+    TILE = 4096             # outputs that a state has room for
 
 cdef struct state_t:
     void* a
@@ -33,7 +32,7 @@ cdef struct state_t:
     int period         # of runs: only elements at multiples of it count; 1, 2, 4 or 8
     double chain       # float64 sums: additions to the pair of one output, at most
     bint exact         # float64 sums: the result must be the rounded true sum
-    bint far           # the array is too large for any cache
+    int far            # 1 where no cache holds all of the array, 2 where none holds much of it
 
 cdef enum:
     FEW = 64
@@ -75,7 +74,7 @@ ctypedef void (*apart_t)(const char** rows, Py_ssize_t count, Py_ssize_t columns
                          const void* kind) noexcept nogil
 
 cdef struct kernels_t:
-    Py_ssize_t tile    # outputs whose state fits the arrays, TILE to LARGEST_TILE
+    Py_ssize_t tile    # outputs whose state stays in the first cache, at most TILE
     int64_t flip             # for the state
     int64_t fold
     int64_t turn

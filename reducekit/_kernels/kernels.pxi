@@ -71,10 +71,10 @@ cdef extern from "lanes.h":
     bint rk_certain_floats(const double* a, const double* b, const float* peaks,
                            Py_ssize_t count, double factor, float* out) noexcept nogil
     void rk_double_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
-                        bint far, double* sums, double* rests, double* peak,
+                        bint far, const char* after, double* sums, double* rests, double* peak,
                         bint peaks) noexcept nogil
     void rk_float_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
-                       bint far, double* sums, float* peak, uint32_t* least,
+                       bint far, const char* after, double* sums, float* peak, uint32_t* least,
                        bint leasts) noexcept nogil
     void rk_short_float_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                              double* sums, uint16_t* mosts, uint16_t* leasts,
@@ -148,6 +148,31 @@ cdef extern from "words.h":
     void rk_lines_sums64(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
                         uint64_t* best, uint64_t flip, uint64_t fold, uint64_t turn,
                         bint fresh) noexcept nogil
+    void rk_blocks_keys8(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                          Py_ssize_t width, int8_t* best, int8_t flip, int8_t fold,
+                          int8_t turn) noexcept nogil
+    void rk_blocks_keys16(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                          Py_ssize_t width, int16_t* best, int16_t flip, int16_t fold,
+                          int16_t turn) noexcept nogil
+    void rk_blocks_keys32(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                          Py_ssize_t width, int32_t* best, int32_t flip, int32_t fold,
+                          int32_t turn) noexcept nogil
+    void rk_blocks_keys64(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                          Py_ssize_t width, int64_t* best, int64_t flip, int64_t fold,
+                          int64_t turn) noexcept nogil
+    void rk_blocks_sums8(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                          Py_ssize_t width, uint8_t* best, uint8_t flip, uint8_t fold,
+                          uint8_t turn) noexcept nogil
+    void rk_blocks_sums16(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                          Py_ssize_t width, uint16_t* best, uint16_t flip, uint16_t fold,
+                          uint16_t turn) noexcept nogil
+    void rk_blocks_sums32(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                          Py_ssize_t width, uint32_t* best, uint32_t flip, uint32_t fold,
+                          uint32_t turn) noexcept nogil
+    void rk_blocks_sums64(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                          Py_ssize_t width, uint64_t* best, uint64_t flip, uint64_t fold,
+                          uint64_t turn) noexcept nogil
+    Py_ssize_t RK_BLOCK
     void rk_give_keys8(const int8_t* words, Py_ssize_t count, int8_t* to, int8_t flip, int8_t fold,
                        int8_t turn, int8_t quiet, int8_t top) noexcept nogil
     void rk_give_keys16(const int16_t* words, Py_ssize_t count, int16_t* to, int16_t flip,

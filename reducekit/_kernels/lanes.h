@@ -489,16 +489,29 @@ V_CODE int rk_certain_floats(const double *a, const double *b, const float *peak
    share the same few lines of the first cache: of these, eight at most, and at quarters of a page
    sixteen. Where the array is `far`, in no cache, rows are read in full, so many together as have
    RK_FAR / 2 bytes, while those RK_FAR bytes ahead are asked for: 36 MB of float32 at 46 to
-   54 GB/s, and along many rows at 19 to 38; but in cache 55, and along many rows 73.
+   54 GB/s, and along many rows at 19 to 38; but in cache 55, and along many rows 73. Rows one
+   behind the other that come from memory are one long run (float32 of 400 MB: 40 GB/s one by one,
+   32 two by two).
+
+   Wide rows that come from memory come block by block, with what is read `after` a block: always as
+   many rows at a time, which compilers write out, and the next ones are asked for all together
+   (float32 of 400 MB, rows of 16 kB: 30 GB/s, 21 where the number of rows is a variable, and 24 in
+   full).
 
    The last strip ends with the row, and shares columns with the one before. */
 #define RK_ACROSS 512
+#define RK_FAR_DOUBLES 4
+#define RK_FAR_FLOATS 8
 #define RK_TOGETHER(most, item) \
-    (far ? rk_far_rows(width * (item), stride) / 2 \
+    (after ? (item) == 8 ? RK_FAR_DOUBLES : RK_FAR_FLOATS \
+     : far == 2 && stride == width * (item) ? RK_FAR / 5 / (width * (item)) + 1 \
+     : far ? rk_far_rows(width * (item), stride) / 2 \
          : (most) > 8 && stride % 4096 == 0 ? 8 : (most) > 16 && stride % 1024 == 0 ? 16 : (most))
 /* From what is read to what is read soon: along the row, or, from its end, to the next rows. */
-#define RK_ALONG (far ? 2 * together * stride : RK_ACROSS)
-#define RK_NEXT(item) (far ? RK_ALONG : together * stride + RK_ACROSS - width * (item))
+#define RK_ALONG \
+    (after ? together * stride : far == 2 ? rk_far_bytes(stride) \
+     : far ? 2 * together * stride : RK_ACROSS)
+#define RK_NEXT(item) (far || after ? RK_ALONG : together * stride + RK_ACROSS - width * (item))
 /* Of a strip of `size` bytes, when so many are left in the row. */
 #define RK_SOON(strips, size) ((strips) * (size) > RK_ACROSS ? along : next)
 #define RK_STRIP 32
@@ -510,14 +523,15 @@ V_CODE int rk_certain_floats(const double *a, const double *b, const float *peak
 
 V_CODE void rk_double_strip_as(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t ahead,
                                double *sums, double *rests, double *peak, const int peaks,
-                               const int masked,
-                            ptrdiff_t old) {
+                               const int masked, ptrdiff_t old, const int asks) {
     v_doubles s = d_load(sums), t = d_load(sums + 8), r = d_load(rests), q = d_load(rests + 8);
     v_doubles p = d_all(0), o = p, one = d_all(rk_one), v, w;
     if (peaks) { p = d_load(peak); o = d_load(peak + 8); }
     for (; rows; rows--, data += stride) {
-        RK_PREFETCH(data + ahead);
-        RK_PREFETCH(data + ahead + 64);
+        if (asks) {
+            RK_PREFETCH(data + ahead);
+            RK_PREFETCH(data + ahead + 64);
+        }
         v = RK_ONLY(d_load((const double *)data), old);
         w = RK_ONLY(d_load((const double *)data + 8), old - 8);
         RK_ENTER(s, r, v);
@@ -530,28 +544,49 @@ V_CODE void rk_double_strip_as(const char *data, ptrdiff_t stride, ptrdiff_t row
 V_ONCE void rk_double_strips(const char *data, ptrdiff_t strips, ptrdiff_t stride, ptrdiff_t rows,
                              ptrdiff_t along, ptrdiff_t next, double *sums, double *rests) {
     for (; strips; strips--, data += 128, sums += 16, rests += 16)
-        rk_double_strip_as(data, stride, rows, RK_SOON(strips, 128), sums, rests, NULL, 0, 0, 0);
+        rk_double_strip_as(data, stride, rows, RK_SOON(strips, 128), sums, rests, NULL, 0, 0, 0, 1);
+}
+/* Ask for what lies `ahead` of a strip of 128 bytes, before it is read. */
+V_CODE void rk_ask(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t ahead) {
+    for (data += ahead; rows; rows--, data += stride) {
+        RK_PREFETCH(data);
+        RK_PREFETCH(data + 64);
+    }
+}
+V_ONCE void rk_double_far(const char *data, ptrdiff_t strips, ptrdiff_t stride, ptrdiff_t rows,
+                          ptrdiff_t ahead, double *sums, double *rests) {
+    for (; strips; strips--, data += 128, sums += 16, rests += 16) {
+        if (rows == RK_FAR_DOUBLES) {
+            rk_ask(data, stride, RK_FAR_DOUBLES, ahead);
+            rk_double_strip_as(data, stride, RK_FAR_DOUBLES, 0, sums, rests, NULL, 0, 0, 0, 0);
+        } else {
+            rk_double_strip_as(data, stride, rows, ahead, sums, rests, NULL, 0, 0, 0, 1);
+        }
+    }
 }
 V_ONCE void rk_double_peaks(const char *data, ptrdiff_t strips, ptrdiff_t stride, ptrdiff_t rows,
                             ptrdiff_t along, ptrdiff_t next, double *sums, double *rests,
                             double *peak) {
     for (; strips; strips--, data += 128, sums += 16, rests += 16, peak += 16)
-        rk_double_strip_as(data, stride, rows, RK_SOON(strips, 128), sums, rests, peak, 1, 0, 0);
+        rk_double_strip_as(data, stride, rows, RK_SOON(strips, 128), sums, rests, peak, 1, 0, 0, 1);
 }
 V_ONCE void rk_double_rest(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t ahead,
                            double *sums, double *rests, double *peak, const int peaks,
                            ptrdiff_t old) {
-    if (peaks) rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 1, 1, old);
-    else rk_double_strip_as(data, stride, rows, ahead, sums, rests, NULL, 0, 1, old);
+    if (peaks) rk_double_strip_as(data, stride, rows, ahead, sums, rests, peak, 1, 1, old, 1);
+    else rk_double_strip_as(data, stride, rows, ahead, sums, rests, NULL, 0, 1, old, 1);
 }
 V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
-                           int far, double *sums, double *rests, double *peak, const int peaks) {
+                           int far, const char *after, double *sums, double *rests, double *peak,
+                           const int peaks) {
     double copy[16 * 16], a[16], b[16], c[16];
     ptrdiff_t k, n, whole = width / 16, together = RK_TOGETHER(16, 8);
     ptrdiff_t along = RK_ALONG, next = RK_NEXT(8);
     for (; rows > 0; rows -= together, data += together * stride) {
         n = rows < together ? rows : together;
-        if (peaks) rk_double_peaks(data, whole, stride, n, along, next, sums, rests, peak);
+        if (after && rows <= together) next = after - data;
+        if (after) rk_double_far(data, whole, stride, n, next, sums, rests);
+        else if (peaks) rk_double_peaks(data, whole, stride, n, along, next, sums, rests, peak);
         else rk_double_strips(data, whole, stride, n, along, next, sums, rests);
         if (whole * 16 == width) continue;
         if (whole) {
@@ -586,6 +621,7 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
         for (j = 0; j < whole + RK_STRIP; j++) sums[j] = -0.0; \
         for (; rows > 0; rows -= together, data += together * stride) { \
             n = rows < together ? rows : together; \
+            if (after && rows <= together) next = after - data; \
             if (whole) work(data, whole / RK_STRIP, n, stride, along, next, 0, 0); \
             if (whole == width) continue; \
             if (whole) { \
@@ -608,7 +644,8 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
 
 /* float32, with the largest magnitude of each column and, with `leasts`, the smallest. */
 V_CODE void rk_float_strip_as(const char *data, ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t ahead,
-                              double *sums, float *peak, uint32_t *least, const int leasts) {
+                              double *sums, float *peak, uint32_t *least, const int leasts,
+                              const int asks) {
     v_doubles a = d_load(sums), b = d_load(sums + 8), c = d_load(sums + 16), d = d_load(sums + 24);
     v_doubles one = d_all(rk_one);
     v_floats p = f_load(peak), q = f_load(peak + 16), v, w;
@@ -616,8 +653,10 @@ V_CODE void rk_float_strip_as(const char *data, ptrdiff_t rows, ptrdiff_t stride
     if (leasts) { l = w_load(least); m = w_load(least + 16); }
     for (; rows; rows--, data += stride) {
         const float *x = (const float *)data;
-        RK_PREFETCH(data + ahead);
-        RK_PREFETCH(data + ahead + 64);
+        if (asks) {
+            RK_PREFETCH(data + ahead);
+            RK_PREFETCH(data + ahead + 64);
+        }
         v = f_load(x);
         w = f_load(x + 16);
         a = d_plus(a, one, d_floats(x)); b = d_plus(b, one, d_floats(x + 8));
@@ -632,16 +671,28 @@ V_CODE void rk_float_strip_as(const char *data, ptrdiff_t rows, ptrdiff_t stride
 V_ONCE void rk_float_strips(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
                             ptrdiff_t along, ptrdiff_t next, double *sums, float *peak) {
     for (; strips; strips--, data += 128, sums += RK_STRIP, peak += RK_STRIP)
-        rk_float_strip_as(data, rows, stride, RK_SOON(strips, 128), sums, peak, NULL, 0);
+        rk_float_strip_as(data, rows, stride, RK_SOON(strips, 128), sums, peak, NULL, 0, 1);
+}
+V_ONCE void rk_float_far(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
+                         ptrdiff_t ahead, double *sums, float *peak) {
+    for (; strips; strips--, data += 128, sums += RK_STRIP, peak += RK_STRIP) {
+        if (rows == RK_FAR_FLOATS) {
+            rk_ask(data, stride, RK_FAR_FLOATS, ahead);
+            rk_float_strip_as(data, RK_FAR_FLOATS, stride, 0, sums, peak, NULL, 0, 0);
+        } else {
+            rk_float_strip_as(data, rows, stride, ahead, sums, peak, NULL, 0, 1);
+        }
+    }
 }
 V_ONCE void rk_float_leasts(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
                             ptrdiff_t along, ptrdiff_t next, double *sums, float *peak,
                             uint32_t *least) {
     for (; strips; strips--, data += 128, sums += RK_STRIP, peak += RK_STRIP, least += RK_STRIP)
-        rk_float_strip_as(data, rows, stride, RK_SOON(strips, 128), sums, peak, least, 1);
+        rk_float_strip_as(data, rows, stride, RK_SOON(strips, 128), sums, peak, least, 1, 1);
 }
 V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
-                          int far, double *sums, float *peaks, uint32_t *leasts_,
+                          int far, const char *after, double *sums, float *peaks,
+                          uint32_t *leasts_,
                           const int leasts) {
     /* Of rows that are no strip wide, what lies behind them may belong to another thread. */
     float p[RK_STRIP], *peak = width < RK_STRIP ? p : peaks;
@@ -653,7 +704,8 @@ V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
         if (leasts) memcpy(l, leasts_, (size_t)width * 4);
     }
 #define RK_WORK(p, strips, n, stride, along, next, column, at) do { \
-        if (leasts) \
+        if (after) rk_float_far(p, strips, n, stride, next, sums + (at), peak + (column)); \
+        else if (leasts) \
             rk_float_leasts(p, strips, n, stride, along, next, sums + (at), peak + (column), \
                             least + (column)); \
         else rk_float_strips(p, strips, n, stride, along, next, sums + (at), peak + (column)); \
@@ -693,6 +745,7 @@ V_ONCE void rk_brain_strips(const char *data, ptrdiff_t strips, ptrdiff_t rows, 
 V_CODE void rk_short_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows,
                                 ptrdiff_t stride, double *sums, uint16_t *mosts, uint16_t *leasts,
                                 const int brain) {
+    const char *const after = NULL;
     const int far = 0;       /* eight rows are added together, and eight in full were no faster */
 #define RK_WORK(p, strips, n, stride, along, next, column, at) do { \
         if (brain) \

@@ -332,6 +332,20 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
             a[j] = sum_
             b[j] = 0
         return
+    if narrow_t is float and columns > 1024 and not state.few:
+        # A block of wide rows that come from memory.
+        for first in range(0, columns, 512):
+            width = columns - first if columns - first < 512 else 512
+            p = data + first * 4
+            rk_float_rows(p, width, rows, row_stride, state.far,
+                          p + width * 4 if first + width < columns else data + rows * row_stride,
+                          total, <float*>(c + first), d + first, False)
+            if fresh:
+                memcpy(a + first, total, width * 8)
+                memset(b + first, 0, width * 8)
+            else:
+                rk_enter_group(total, NULL, width, a + first, b + first)
+        return
     for first in range(0, columns, 1024):
         width = columns - first if columns - first < 1024 else 1024
         if narrow_t is brain_t:
@@ -344,10 +358,10 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t ro
             start += size
             if narrow_t is float:
                 if state.few:            # a constant for each: lanes.h says why
-                    rk_float_rows(p, width, size, row_stride, state.far, total,
+                    rk_float_rows(p, width, size, row_stride, state.far, NULL, total,
                                   <float*>(c + first), d + first, True)
                 else:
-                    rk_float_rows(p, width, size, row_stride, state.far, total,
+                    rk_float_rows(p, width, size, row_stride, state.far, NULL, total,
                                   <float*>(c + first), d + first, False)
             else:
                 rk_short_float_rows(p, width, size, row_stride, total, mosts, leasts,

@@ -152,14 +152,23 @@ cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t r
     cdef double* b = <double*>state.b
     cdef double* c = <double*>state.c
     cdef double s, z
-    cdef Py_ssize_t j, start, size
+    cdef const char* x
+    cdef Py_ssize_t j, start, size, width
     if state.fresh:
         wide_init(0, columns, state, NULL, 0)
         state.fresh = False
     for start in range(0, rows, 128):
         size = rows - start if rows - start < 128 else 128
-        rk_double_rows(data + start * row_stride, columns, size, row_stride, state.far, a, b, c,
-                       exact)
+        x = data + start * row_stride
+        if columns > 1024 and not exact:
+            # A block of wide rows that come from memory.
+            for j in range(0, columns, 512):
+                width = columns - j if columns - j < 512 else 512
+                rk_double_rows(x + j * 8, width, size, row_stride, state.far,
+                               x + (j + width) * 8 if j + width < columns else x + size * row_stride,
+                               a + j, b + j, c + j, False)
+        else:
+            rk_double_rows(x, columns, size, row_stride, state.far, NULL, a, b, c, exact)
         if rows < 128:
             continue
         # What the rest loses grows with its size: carried over now and then, it stays a few

@@ -240,6 +240,28 @@ cdef inline void word_lines(const char* data, Py_ssize_t rows, Py_ssize_t stride
         rk_lines_sums64(data, rows, stride, width, best, flip, fold, turn, fresh)
 
 
+cdef inline void word_blocks(const char* data, Py_ssize_t rows, Py_ssize_t stride,
+                             Py_ssize_t width, word_t* best, const state_t* state) noexcept nogil:
+    """The columns of many rows that all come from memory, RK_BLOCK bytes wide and more."""
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    if word_t is int8_t:
+        rk_blocks_keys8(data, rows, stride, width, best, flip, fold, turn)
+    elif word_t is int16_t:
+        rk_blocks_keys16(data, rows, stride, width, best, flip, fold, turn)
+    elif word_t is int32_t:
+        rk_blocks_keys32(data, rows, stride, width, best, flip, fold, turn)
+    elif word_t is int64_t:
+        rk_blocks_keys64(data, rows, stride, width, best, flip, fold, turn)
+    elif word_t is uint8_t:
+        rk_blocks_sums8(data, rows, stride, width, best, flip, fold, turn)
+    elif word_t is uint16_t:
+        rk_blocks_sums16(data, rows, stride, width, best, flip, fold, turn)
+    elif word_t is uint32_t:
+        rk_blocks_sums32(data, rows, stride, width, best, flip, fold, turn)
+    else:
+        rk_blocks_sums64(data, rows, stride, width, best, flip, fold, turn)
+
+
 cdef inline void give(const word_t* words, Py_ssize_t step, Py_ssize_t count, word_t* to,
                       const state_t* state) noexcept nogil:
     """Results; a NaN is the quiet one."""
@@ -302,6 +324,12 @@ cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
                            const word_t* kind, int order) noexcept nogil:
     cdef word_t* a = <word_t*>state.a
     cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
+    if state.far == 2 and columns * size >= RK_BLOCK and rows > FEW_ROWS:
+        if state.fresh:
+            word_init(0, columns, state, kind, 0)
+            state.fresh = False
+        word_blocks(data, rows, row_stride, columns, a, state)
+        return
     if state.far or far_apart(rows, row_stride):
         word_far_rows(data, columns, rows, row_stride, state, kind)
         return
