@@ -32,7 +32,8 @@ cdef struct state_t:
     int period         # of runs: only elements at multiples of it count; 1, 2, 4 or 8
     double chain       # float64 sums: additions to the pair of one output, at most
     bint exact         # float64 sums: the result must be the rounded true sum
-    int far            # 1 where no cache holds all of the array, 2 where none holds much of it
+    bint near          # the second cache of a core may hold the array
+    int far            # 1 where no cache holds all of it, 2 where none holds much of it
 
 cdef enum:
     FEW = 64

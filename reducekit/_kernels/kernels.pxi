@@ -172,7 +172,7 @@ cdef extern from "words.h":
     void rk_blocks_sums64(const char* data, Py_ssize_t count, Py_ssize_t stride,
                           Py_ssize_t width, uint64_t* best, uint64_t flip, uint64_t fold,
                           uint64_t turn) noexcept nogil
-    Py_ssize_t RK_BLOCK
+    Py_ssize_t RK_NARROW
     void rk_give_keys8(const int8_t* words, Py_ssize_t count, int8_t* to, int8_t flip, int8_t fold,
                        int8_t turn, int8_t quiet, int8_t top) noexcept nogil
     void rk_give_keys16(const int16_t* words, Py_ssize_t count, int16_t* to, int16_t flip,

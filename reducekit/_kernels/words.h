@@ -134,23 +134,27 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
         if (all % (size)) memcpy((char *)best + end, rest, size); \
     }
 /* Many rows, of as many columns as registers hold: nothing is stored in between, and the processor
-   reads as far ahead as it can. Where all comes from memory, asking ahead never came near that
-   (int64, rows of 16 kB: 36 GB/s, 27 in strips that ask); where a third comes from a cache, asking
-   is faster (36 MB: 55 to 65 GB/s, 45 to 65 in blocks). */
+   reads as far ahead as it can. In cache that is as fast as strips of four rows, or faster (int32,
+   64 x 128 x 256 over axis 1: 106 GB/s and 92). Where all comes from memory, asking ahead never came
+   near it (int64, rows of 16 kB: 36 GB/s, 27 in strips that ask); only where some comes from a cache
+   and some does not, asking is faster (36 MB: 55 to 65 GB/s, 45 to 65 in blocks). */
+#define RK_FOUR(do, ...) \
+    do(0, __VA_ARGS__) do(1, __VA_ARGS__) do(2, __VA_ARGS__) do(3, __VA_ARGS__)
 #define RK_EIGHT(do, ...) \
-    do(0, __VA_ARGS__) do(1, __VA_ARGS__) do(2, __VA_ARGS__) do(3, __VA_ARGS__) \
+    RK_FOUR(do, __VA_ARGS__) \
     do(4, __VA_ARGS__) do(5, __VA_ARGS__) do(6, __VA_ARGS__) do(7, __VA_ARGS__)
-#if RK_WIDE == 64
-#define RK_MANY 16
-#define RK_EACH_OF_MANY(do, ...) \
+#define RK_SIXTEEN(do, ...) \
     RK_EIGHT(do, __VA_ARGS__) \
     do(8, __VA_ARGS__) do(9, __VA_ARGS__) do(10, __VA_ARGS__) do(11, __VA_ARGS__) \
     do(12, __VA_ARGS__) do(13, __VA_ARGS__) do(14, __VA_ARGS__) do(15, __VA_ARGS__)
+#if RK_WIDE == 64
+#define RK_BROAD(family, ...) family(broad, 16, RK_SIXTEEN, __VA_ARGS__)
+#define RK_BLOCK 1024
 #else
-#define RK_MANY 8
-#define RK_EACH_OF_MANY RK_EIGHT
+#define RK_BROAD(family, ...) family(broad, 8, RK_EIGHT, __VA_ARGS__)
+#define RK_BLOCK 256
 #endif
-#define RK_BLOCK (RK_MANY * RK_WIDE)
+#define RK_NARROW (4 * RK_WIDE)
 #define RK_BLOCK_ROWS 128
 #define RK_SO_FAR(k, to) a[k] = to[k];
 #define RK_KEPT(k, to) to[k] = a[k];
@@ -158,35 +162,41 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
     x = row[k]; \
     x = take(x); \
     a[k] = (vector)join(x, a[k]);
-#define RK_BLOCK_OF(name, word, take, join) \
-    V_ONCE void rk_block_##name(const char *data, ptrdiff_t rows, ptrdiff_t stride, char *best, \
-                                word flip, word fold, word turn) { \
+#define RK_BLOCK_OF(kind, many, each, name, word, take, join) \
+    V_ONCE void rk_##kind##_##name(const char *data, ptrdiff_t rows, ptrdiff_t stride, \
+                                   char *best, word flip, word fold, word turn) { \
         const v_wide_##name none = {0}, flips = none + flip, folds = none + fold; \
         const v_wide_##name turns = none + turn; \
         v_wide_lies_##name *to = (v_wide_lies_##name *)best; \
         const v_wide_lies_##name *row; \
-        v_wide_##name a[RK_MANY], x; \
+        v_wide_##name a[many], x; \
         (void)flips, (void)folds, (void)turns; \
-        RK_EACH_OF_MANY(RK_SO_FAR, to) \
+        each(RK_SO_FAR, to) \
         for (; rows > 0; rows--, data += stride) { \
             row = (const v_wide_lies_##name *)data; \
-            RK_EACH_OF_MANY(RK_MET, row, v_wide_##name, take, join) \
+            each(RK_MET, row, v_wide_##name, take, join) \
         } \
-        RK_EACH_OF_MANY(RK_KEPT, to) \
-    } \
-    /* The last block ends with the columns; what it shares with the one before is left. */ \
+        each(RK_KEPT, to) \
+    }
+/* The last block ends with the columns; what it shares with the one before is left. */
+#define RK_BLOCKS(name, word) \
     V_ONCE RK_BLOCKS_OF(name, word) { \
-        const ptrdiff_t all = width * (ptrdiff_t)sizeof(word), last = all - RK_BLOCK; \
-        ptrdiff_t some, at; \
-        char rest[RK_BLOCK]; \
+        const ptrdiff_t all = width * (ptrdiff_t)sizeof(word); \
+        ptrdiff_t some, at, from, left, size; \
+        char rest[RK_BLOCK], *to; \
         for (; count > 0; count -= some, data += some * stride) { \
             some = count < RK_BLOCK_ROWS * 3 / 2 ? count : RK_BLOCK_ROWS; \
-            for (at = 0; at <= last; at += RK_BLOCK) \
-                rk_block_##name(data + at, some, stride, (char *)best + at, flip, fold, turn); \
-            if (at == all) continue; \
-            memcpy(rest, (char *)best + last, RK_BLOCK); \
-            rk_block_##name(data + last, some, stride, rest, flip, fold, turn); \
-            memcpy((char *)best + at, rest + (at - last), (size_t)(all - at)); \
+            for (at = 0; at < all; at += size) { \
+                left = all - at; \
+                size = all < RK_BLOCK || left <= 2 * RK_NARROW ? RK_NARROW : RK_BLOCK; \
+                from = left < size ? all - size : at; \
+                to = (char *)best + from; \
+                if (left < size) to = (char *)memcpy(rest, to, (size_t)size); \
+                if (size == RK_BLOCK) \
+                    rk_broad_##name(data + from, some, stride, to, flip, fold, turn); \
+                else rk_narrow_##name(data + from, some, stride, to, flip, fold, turn); \
+                if (left < size) memcpy((char *)best + at, rest + size - left, (size_t)left); \
+            } \
         } \
     }
 /* So few that vectors are of no use. */
@@ -212,7 +222,9 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
     RK_STRIPS_OF(wide, name, word, RK_WIDE, 128, takes, wide_joins, results) \
     RK_STRIPS_OF(slim, name, word, 32, 32, takes, joins, results) \
     RK_ONE_BY_ONE(name, word, take, join, result) \
-    RK_BLOCK_OF(name, word, takes, wide_joins) \
+    RK_BROAD(RK_BLOCK_OF, name, word, takes, wide_joins) \
+    RK_BLOCK_OF(narrow, 4, RK_FOUR, name, word, takes, wide_joins) \
+    RK_BLOCKS(name, word) \
     V_ONCE RK_COLUMNS_OF(name, word) { \
         if (width * (ptrdiff_t)sizeof(word) < 128) \
             rk_few_##name(rows, NULL, 0, count, width, best, RK_SAME, fresh, last); \
@@ -283,7 +295,7 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
     V_ONCE RK_BLOCKS_OF(name, word) { \
         rk_lines_##name(data, count, stride, width, best, flip, fold, turn, 0); \
     }
-#define RK_BLOCK 1024
+#define RK_NARROW 256
 #endif
 #define RK_KEYS_FAMILY(bits) \
     RK_FAMILY(keys##bits, int##bits##_t, RK_KEY_##bits, RK_LARGER_OF, RK_RESULT_##bits, \

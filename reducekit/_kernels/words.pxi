@@ -242,7 +242,7 @@ cdef inline void word_lines(const char* data, Py_ssize_t rows, Py_ssize_t stride
 
 cdef inline void word_blocks(const char* data, Py_ssize_t rows, Py_ssize_t stride,
                              Py_ssize_t width, word_t* best, const state_t* state) noexcept nogil:
-    """The columns of many rows that all come from memory, RK_BLOCK bytes wide and more."""
+    """The columns of many rows, RK_NARROW bytes wide and more, in blocks that registers hold."""
     cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     if word_t is int8_t:
         rk_blocks_keys8(data, rows, stride, width, best, flip, fold, turn)
@@ -324,7 +324,9 @@ cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
                            const word_t* kind, int order) noexcept nogil:
     cdef word_t* a = <word_t*>state.a
     cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
-    if state.far == 2 and columns * size >= RK_BLOCK and rows > FEW_ROWS:
+    if (columns * size >= RK_NARROW and rows > FEW_ROWS
+            and (state.far == 2 or not state.far and not state.near
+                 and not far_apart(rows, row_stride))):
         if state.fresh:
             word_init(0, columns, state, kind, 0)
             state.fresh = False
