@@ -987,13 +987,39 @@ cdef void walk_slice(void* context, Py_ssize_t part, bint caller) noexcept nogil
              plan.line, &state, buffer, &job.watch if caller else &watch)
 
 
+cdef void cut_into_tiles(job_t* job, Py_ssize_t most, Py_ssize_t lines) noexcept nogil:
+    job.most = most
+    job.chunks = (job.plan.line + most - 1) // most
+    job.tiles = lines * job.chunks
+
+
+cdef Py_ssize_t slices_of(const job_t* job) noexcept nogil:
+    """Into how many slices the outermost reduced loop is cut, where there is one tile; or 0.
+
+    That depends on the plan alone, so that the result is the same for any number of threads.
+    """
+    cdef const plan_t* plan = job.plan
+    cdef Py_ssize_t slices, run
+    if plan.n_reduced == 0 or plan.reduced[0].size < 16 * PARTS or job.every_exactly:
+        return 0
+    slices = PARTS if columns_of(job, plan.line) <= 64 else FEW_PARTS
+    if (plan.line > 1 and plan.n_reduced == 1
+            and (plan.form == RUNS or by_period(plan, job.kernels, job.exact))):
+        # Of short runs a slice would be read in snatches: float64, 250 runs of 16 kB at 50 GB/s,
+        # whole at 105.
+        run = plan.reduced[0].size * (plan.period if plan.form == NARROW else 1) * plan.itemsize
+        if run < slices * STRETCH:
+            return 0
+    return slices
+
+
 cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
               const char* data, char* out) except -1 nogil:
     cdef job_t job
     cdef state_t state
     cdef scratch_t* scratch
     cdef room_t room
-    cdef Py_ssize_t lines = 1, least, most
+    cdef Py_ssize_t lines = 1, slices, least, most
     cdef double bytes_read = <double>plan.outputs * plan.terms * plan.itemsize
     cdef int i
     if plan.outputs == 0:
@@ -1014,23 +1040,22 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     job.out = out
     if bytes_read <= TINY and walk_tiny(&job):
         return 0
-    job.most = tile_width(plan, job.kernels, exact, job.far)
-    if (bytes_read >= LARGE and plan.line > 1
+    for i in range(plan.n_kept - plan.flat):
+        lines *= plan.kept[i].size
+    cut_into_tiles(&job, tile_width(plan, job.kernels, exact, job.far), lines)
+    slices = slices_of(&job) if bytes_read >= LARGE and job.tiles == 1 else 0
+    if (bytes_read >= LARGE and plan.line > 1 and slices == 0
             and (plan.form == RUNS or by_period(plan, job.kernels, exact))):
         # Enough tiles for all threads, but none so narrow that memory is read in snatches. How
         # wide they are changes no bit.
-        i = plan.n_reduced - 1
-        least = STRETCH // (plan.reduced[i].size * plan.itemsize) + 1
+        least = STRETCH // (plan.reduced[plan.n_reduced - 1].size * plan.itemsize) + 1
         most = plan.line // (4 * (threads_in_use() - 1) + 1) + 1
         if most > 16:
             most = (most + 15) // 16 * 16       # kernels take 16 runs at a time
-        job.most = smaller(job.most, most if most > least else least)
-        if plan.terms > MOST // job.most:
-            job.most = MOST // plan.terms + 1
-    job.chunks = (plan.line + job.most - 1) // job.most
-    for i in range(plan.n_kept - plan.flat):
-        lines *= plan.kept[i].size
-    job.tiles = lines * job.chunks
+        most = smaller(job.most, most if most > least else least)
+        if plan.terms > MOST // most:
+            most = MOST // plan.terms + 1
+        cut_into_tiles(&job, most, lines)
     if bytes_read < LARGE:
         job.parts = 1
         if columns_of(&job, smaller(plan.line, job.most)) <= FEW_COLUMNS:
@@ -1038,12 +1063,9 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
         else:
             walk_part(&job, 0, True)
         return -1 if job.stop else 0
-    if (job.tiles == 1 and plan.n_reduced and plan.reduced[0].size >= 16 * PARTS
-            and not job.every_exactly):
-        # One tile: the reduced loop is cut instead, always into as many slices, so that
-        # the result is the same for any number of threads.
+    if slices:
         job.columns = columns_of(&job, plan.line)
-        job.slices = PARTS if job.columns <= 64 else FEW_PARTS
+        job.slices = slices
         job.states = take_states()
         if job.states != NULL:
             run_parts(walk_slice, &job, job.slices)

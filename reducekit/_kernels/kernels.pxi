@@ -172,7 +172,40 @@ cdef extern from "words.h":
     void rk_blocks_sums64(const char* data, Py_ssize_t count, Py_ssize_t stride,
                           Py_ssize_t width, uint64_t* best, uint64_t flip, uint64_t fold,
                           uint64_t turn) noexcept nogil
+    void rk_runs_keys8(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
+                        Py_ssize_t ahead, void* lanes, int8_t flip, int8_t fold, int8_t turn,
+                        int8_t least) noexcept nogil
+    void rk_runs_keys16(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
+                        Py_ssize_t ahead, void* lanes, int16_t flip, int16_t fold, int16_t turn,
+                        int16_t least) noexcept nogil
+    void rk_runs_keys32(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
+                        Py_ssize_t ahead, void* lanes, int32_t flip, int32_t fold, int32_t turn,
+                        int32_t least) noexcept nogil
+    void rk_runs_keys64(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
+                        Py_ssize_t ahead, void* lanes, int64_t flip, int64_t fold, int64_t turn,
+                        int64_t least) noexcept nogil
+    void rk_runs_sums8(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
+                        Py_ssize_t ahead, void* lanes, uint8_t flip, uint8_t fold, uint8_t turn,
+                        uint8_t least) noexcept nogil
+    void rk_runs_sums16(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
+                        Py_ssize_t ahead, void* lanes, uint16_t flip, uint16_t fold, uint16_t turn,
+                        uint16_t least) noexcept nogil
+    void rk_runs_sums32(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
+                        Py_ssize_t ahead, void* lanes, uint32_t flip, uint32_t fold, uint32_t turn,
+                        uint32_t least) noexcept nogil
+    void rk_runs_sums64(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
+                        Py_ssize_t ahead, void* lanes, uint64_t flip, uint64_t fold, uint64_t turn,
+                        uint64_t least) noexcept nogil
     Py_ssize_t RK_NARROW
+    Py_ssize_t RK_WIDE
     void rk_give_keys8(const int8_t* words, Py_ssize_t count, int8_t* to, int8_t flip, int8_t fold,
                        int8_t turn, int8_t quiet, int8_t top) noexcept nogil
     void rk_give_keys16(const int16_t* words, Py_ssize_t count, int16_t* to, int16_t flip,

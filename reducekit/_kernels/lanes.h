@@ -166,7 +166,7 @@ V_LONG void rk_double_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, 
         r = q = d_all(0);
         for (i = 0; i + 16 <= length;) {
             block = length - i < RK_KNOWN ? (length - i) / 32 * 32 : RK_KNOWN;
-            if (block >= 64 && rk_known(x + i, block, ahead, period, &s, &r)) {
+            if (block >= 512 && rk_known(x + i, block, ahead, period, &s, &r)) {
                 if (peaks)
                     for (; block; block -= 16, i += 16) {
                         p = d_max(d_abs(d_load(x + i)), p);

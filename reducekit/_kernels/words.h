@@ -35,6 +35,10 @@
 #define RK_BLOCKS_OF(name, word) \
     void rk_blocks_##name(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t width, \
                           word *__restrict best, word flip, word fold, word turn)
+#define RK_RUNS_OF(name, word) \
+    void rk_runs_##name(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t outer, \
+                        ptrdiff_t outer_stride, ptrdiff_t bytes, ptrdiff_t ahead, void *lanes, \
+                        word flip, word fold, word turn, word least)
 #define RK_GIVE(name, word, result) \
     V_ONCE void rk_give_##name(const word *words, ptrdiff_t count, word *to, word flip, word fold, \
                                word turn, word quiet, word top) { \
@@ -199,6 +203,38 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
             } \
         } \
     }
+/* Runs of some vectors each, `bytes` long: one vector of lanes for each. What is left behind the last
+   full vector is met by one that ends with the run, of which sums take only what is `new`. */
+#define RK_RUNS(name, word, take, join, new) \
+    V_ONCE RK_RUNS_OF(name, word) { \
+        const v_wide_##name none = {0}, flips = none + flip, folds = none + fold; \
+        const v_wide_##name turns = none + turn, leasts = none + least; \
+        const ptrdiff_t tail = bytes % RK_WIDE, whole = bytes - tail; \
+        const v_wide_##name news = *(const v_wide_lies_##name *)((const char *)RK_NEW + 256 - RK_WIDE \
+                                                                 + tail); \
+        ptrdiff_t run, o, k; \
+        (void)flips, (void)folds, (void)turns, (void)news; \
+        for (run = 0; run < count; run++, data += stride) { \
+            const char *p = data; \
+            v_wide_##name a = leasts, x; \
+            for (o = 0; o < outer; o++, p += outer_stride) { \
+                for (k = 0; k < whole; k += RK_WIDE) { \
+                    RK_PREFETCH(p + k + ahead); \
+                    x = *(const v_wide_lies_##name *)(p + k); \
+                    x = take(x); \
+                    a = (v_wide_##name)join(x, a); \
+                } \
+                if (tail) { \
+                    x = *(const v_wide_lies_##name *)(p + bytes - RK_WIDE); \
+                    x = take(x); \
+                    x = new(x); \
+                    a = (v_wide_##name)join(x, a); \
+                } \
+            } \
+            ((v_wide_##name *)lanes)[run] = a; \
+        } \
+    }
+#define RK_IF_NEW(x) ((x) & news)
 /* So few that vectors are of no use. */
 #define RK_ONE_BY_ONE(name, word, take, join, result) \
     V_ONCE void rk_few_##name(const char *const *rows, const char *data, ptrdiff_t stride, \
@@ -218,13 +254,14 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
             best[k] = last ? (word)result(key) : key; \
         } \
     }
-#define RK_FAMILY(name, word, take, join, result, takes, joins, wide_joins, results) \
+#define RK_FAMILY(name, word, take, join, result, takes, joins, wide_joins, results, new) \
     RK_STRIPS_OF(wide, name, word, RK_WIDE, 128, takes, wide_joins, results) \
     RK_STRIPS_OF(slim, name, word, 32, 32, takes, joins, results) \
     RK_ONE_BY_ONE(name, word, take, join, result) \
     RK_BROAD(RK_BLOCK_OF, name, word, takes, wide_joins) \
     RK_BLOCK_OF(narrow, 4, RK_FOUR, name, word, takes, wide_joins) \
     RK_BLOCKS(name, word) \
+    RK_RUNS(name, word, takes, wide_joins, new) \
     V_ONCE RK_COLUMNS_OF(name, word) { \
         if (width * (ptrdiff_t)sizeof(word) < 128) \
             rk_few_##name(rows, NULL, 0, count, width, best, RK_SAME, fresh, last); \
@@ -263,7 +300,7 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
         if ((count) > 3) { word y = (word)take(t[k]); x = (word)join(y, x); } \
         best[k] = (first) ? x : (word)join(x, best[k]); \
     }
-#define RK_FAMILY(name, word, take, join, result, takes, joins, wide_joins, results) \
+#define RK_FAMILY(name, word, take, join, result, takes, joins, wide_joins, results, new) \
     V_ONCE RK_COLUMNS_OF(name, word) { \
         ptrdiff_t k, some = fresh && count % 4 == 0 ? 4 : count % 4; \
         (void)flip, (void)fold, (void)turn, (void)quiet, (void)top, (void)ahead; \
@@ -294,15 +331,31 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
     } \
     V_ONCE RK_BLOCKS_OF(name, word) { \
         rk_lines_##name(data, count, stride, width, best, flip, fold, turn, 0); \
+    } \
+    V_ONCE RK_RUNS_OF(name, word) { \
+        ptrdiff_t run, o, k; \
+        (void)flip, (void)fold, (void)turn, (void)ahead; \
+        for (run = 0; run < count; run++, data += stride) { \
+            word key = least; \
+            for (o = 0; o < outer; o++) { \
+                const word *p = (const word *)(data + o * outer_stride); \
+                for (k = 0; k < bytes / (ptrdiff_t)sizeof(word); k++) { \
+                    word x = (word)take(p[k]); \
+                    key = (word)join(x, key); \
+                } \
+            } \
+            ((word *)lanes)[run] = key; \
+        } \
     }
 #define RK_NARROW 256
+#define RK_WIDE 1           /* lanes of a run: one element */
 #endif
 #define RK_KEYS_FAMILY(bits) \
     RK_FAMILY(keys##bits, int##bits##_t, RK_KEY_##bits, RK_LARGER_OF, RK_RESULT_##bits, \
-              RK_KEYS##bits, RK_MOST##bits, RK_WIDE_MOST##bits, RK_RESULTS##bits)
+              RK_KEYS##bits, RK_MOST##bits, RK_WIDE_MOST##bits, RK_RESULTS##bits, RK_ITSELF)
 #define RK_SUMS_FAMILY(bits) \
     RK_FAMILY(sums##bits, uint##bits##_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF, \
-              RK_ITSELF, RK_ADD_WORDS, RK_ADD_WORDS, RK_ITSELF)
+              RK_ITSELF, RK_ADD_WORDS, RK_ADD_WORDS, RK_ITSELF, RK_IF_NEW)
 RK_KEYS_FAMILY(8)
 RK_KEYS_FAMILY(16)
 RK_KEYS_FAMILY(32)

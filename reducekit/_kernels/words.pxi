@@ -140,6 +140,39 @@ cdef inline void run_lanes(const char* data, Py_ssize_t outer, Py_ssize_t outer_
         lanes[0] = join(best, lanes[0])
 
 
+cdef inline void some_vectors(const char* data, Py_ssize_t count, Py_ssize_t stride,
+                              Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
+                              Py_ssize_t ahead, const state_t* state, word_t* lanes) noexcept nogil:
+    """Fold up to 16 runs, and leave RK_WIDE bytes of lanes for each."""
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
+    cdef word_t least = neutral[word_t](NULL)
+    cdef Py_ssize_t bytes_ = run * sizeof(word_t)
+    if word_t is int8_t:
+        rk_runs_keys8(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
+                      turn, least)
+    elif word_t is int16_t:
+        rk_runs_keys16(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
+                      turn, least)
+    elif word_t is int32_t:
+        rk_runs_keys32(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
+                      turn, least)
+    elif word_t is int64_t:
+        rk_runs_keys64(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
+                      turn, least)
+    elif word_t is uint8_t:
+        rk_runs_sums8(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
+                      turn, least)
+    elif word_t is uint16_t:
+        rk_runs_sums16(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
+                      turn, least)
+    elif word_t is uint32_t:
+        rk_runs_sums32(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
+                      turn, least)
+    else:
+        rk_runs_sums64(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
+                      turn, least)
+
+
 cdef inline void word_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                            Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                            state_t* state, const word_t* kind, int order) noexcept nogil:
@@ -153,6 +186,7 @@ cdef inline void word_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
     cdef word_t* swap
     cdef word_t best
     cdef Py_ssize_t first, i, o, k, count, left, ahead = way_ahead(outer, outer_stride)
+    cdef bint some = state.period == 1 and run * <Py_ssize_t>sizeof(word_t) <= 1024
     if state.fresh:
         word_init(0, kept, state, kind, 0)
         state.fresh = False
@@ -171,10 +205,15 @@ cdef inline void word_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
         count = kept - first if kept - first < 16 else 16
         source = <word_t*>one
         to = <word_t*>two
-        left = 64 // sizeof(word_t)
-        for i in range(count):
-            run_lanes[word_t](data + (first + i) * kept_stride, outer, outer_stride, run, ahead,
-                              state, source + i * left)
+        if some:
+            left = RK_WIDE // <Py_ssize_t>sizeof(word_t) if RK_WIDE > 1 else 1
+            some_vectors[word_t](data + first * kept_stride, count, kept_stride, outer,
+                                 outer_stride, run, ahead, state, source)
+        else:
+            left = 64 // sizeof(word_t)
+            for i in range(count):
+                run_lanes[word_t](data + (first + i) * kept_stride, outer, outer_stride, run, ahead,
+                                  state, source + i * left)
         while left > 1:
             left //= 2
             halve(source, to, count * left)
