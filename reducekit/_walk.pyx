@@ -538,8 +538,12 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
     state.fold = job.kernels.fold
     state.turn = job.kernels.turn
     state.period = <int>plan.period if by_period(plan, job.kernels, job.exact) else 1
+    # Of 128 rows; or of 4096 elements in 32 lanes and their folding. The rest leaves room for the
+    # rounding of the bound.
+    state.steps = 144
     if plan.form == RUNS and plan.reduced[plan.n_reduced - 1].size >= 16:
         run = plan.reduced[plan.n_reduced - 1].size
+        state.steps = 16 + <double>(smaller(run, 4096) // 32)
         state.chain = <double>(plan.terms // run) * (run // 4096 + PARTS * (1 + run // MOST))
     elif plan.form == ROWS or plan.form == NARROW:
         # Of 128 rows and more, in each slice, the rest is carried over every 128 rows: its

@@ -86,10 +86,10 @@ def awkward(name, shape, rng, nan=False):
     return np.where(rng.random(shape) < 0.5, rng.choice(special, shape), values)
 
 
-def in_no_cache(name, rng, width=1000, stride=320):
-    """Rows of which 24 MiB are read, far too much for caches, though they overlap in memory."""
+def in_no_cache(name, rng, width=1000, stride=320, mebibytes=24):
+    """Rows of which so much is read, far too much for caches, though they overlap in memory."""
     item = by_name(name).numpy_dtype.itemsize
-    rows = (24 << 20) // (width * item) + 1
+    rows = (mebibytes << 20) // (width * item) + 1
     data = ordinary(name, ((rows - 1) * (stride // item) + width,), rng)
     return as_strided(data, (rows, width), (stride, item))
 

@@ -16,7 +16,10 @@ import reducekit as rk
 
 COUNTS = [1, 2, 5]
 # Of several mebibytes, so that work is shared: by outputs, by slices of one output, by both.
-SHAPES = [(1_200_001,), (2, 600_000), (600_000, 2), (1100, 1000), (90, 100, 128), (3, 5, 70_000)]
+SHAPES = [
+    (1_200_001,), (2, 600_000), (600_000, 2), (1100, 1000), (90, 100, 128), (3, 5, 70_000),
+    (200, 2600),        # one tile, of runs too short to be cut
+]
 
 
 @pytest.fixture(autouse=True)

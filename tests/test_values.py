@@ -58,9 +58,15 @@ def test_every_layout(op, name):
 
 
 @every_pair
-@pytest.mark.parametrize(("width", "stride"), [(1000, 320), (1024, 4096), (50, 16)])
-def test_rows_of_an_array_in_no_cache(op, name, width, stride):
-    data = in_no_cache(name, np.random.default_rng(24), width, stride)
+@pytest.mark.parametrize(
+    ("width", "stride", "mebibytes"),
+    [
+        (1000, 320, 24), (1024, 4096, 24), (50, 16, 24),
+        (1000, 320, 48), (1027, 64, 48), (2100, 192, 48), (4500, 64, 48), (50, 16, 48),
+    ],
+)  # fmt: skip
+def test_rows_of_an_array_in_no_cache(op, name, width, stride, mebibytes):
+    data = in_no_cache(name, np.random.default_rng(24), width, stride, mebibytes)
     kwargs = {"strict": False, "exact": True} if op == "sum" else {"strict": False}
     got = FUNCTIONS[op](data, [0], **kwargs)
     for first in range(0, width, 400):
@@ -160,6 +166,20 @@ def test_every_size_around_the_vector_widths(op, name):
                      name == "float64" else across):  # fmt: skip
             check(op, data, [1], plain=across, want=turned.reshape(3, 1), strict=False)
             check(op, data.T, [0], plain=across.T, want=turned.reshape(1, 3), strict=False)
+
+
+@every_pair
+def test_many_runs_of_some_vectors(op, name):
+    """More runs than are folded together, of sizes that are met by a few vectors each."""
+    rng = np.random.default_rng(25)
+    for size in [*range(30, 75), 96, 100, 127, 129, 200, 255, 256, 513, 1030]:
+        data = ordinary(name, (19, size), rng)
+        want = REFERENCE[op](data, [1], strict=False)
+        for layout in ("C", "padded rows"):
+            check(op, LAYOUTS[layout](data), [1], layout, plain=data, want=want, strict=False)
+        data = ordinary(name, (3, 19, size), rng)
+        want = REFERENCE[op](data, [0, 2], strict=False)
+        check(op, data, [0, 2], plain=data, want=want, strict=False)
 
 
 @every_pair

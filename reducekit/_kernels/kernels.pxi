@@ -65,6 +65,9 @@ cdef extern from "lanes.h":
     void rk_float_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
                        Py_ssize_t size,
                        int period, double* sums, float* peak) noexcept nogil
+    void rk_float_spans(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
+                        Py_ssize_t size,
+                        int period, double* sums, float* peak, uint32_t* least) noexcept nogil
     void rk_short_float_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
                              Py_ssize_t size, int period, double* sums, uint16_t* span,
                              bint brain) noexcept nogil
@@ -251,9 +254,6 @@ ctypedef fused bound_t:        # those whose sums need a bound
 # the local arrays of a row kernel, and blocks of 4096 elements or 128 rows that are
 # summed before they meet the compensated pair.
 
-# 2^-53 times the longest chain of additions in a block, which is 128 rows, or 4096
-# elements in 32 lanes and their folding, with room for the rounding of the bound.
-cdef double CHAIN_ERROR = 160.0 * 2.0 ** -53
 cdef double ROUND_OFF = 2.0 ** -53
 # Up to here the pair of a float16 sum is exact: its second part is a multiple of 2^-24
 # below 2^-53 terms * (2^16 terms), which 53 bits hold.

@@ -115,6 +115,11 @@ cdef inline void scalar_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
             enter(&a[i], &b[i], t)
 
 
+cdef inline bint certain(uint32_t peak, uint32_t least) noexcept nogil:
+    """Whether no sum of FEW float32 between these has more than 53 bits."""
+    return peak < 0x7f800000 and (peak >> 23) + 24 + 7 <= ((least + 1) >> 23) + 53
+
+
 cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
                              Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                              state_t* state, const narrow_t* kind, int order) noexcept nogil:
@@ -126,7 +131,7 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
     cdef double sums[16]
     cdef uint16_t span[2]
     cdef float top = 0
-    cdef uint32_t peak, low
+    cdef uint32_t peak = 0, low = 0
     cdef Py_ssize_t t, i, o, k, start, size, count, groups = (kept + 15) // 16
     cdef Py_ssize_t ahead = how_far(outer, outer_stride, kept, kept_stride,
                                     run * <Py_ssize_t>sizeof(narrow_t))
@@ -161,16 +166,26 @@ cdef inline void narrow_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_
             else:
                 # One bound for all outputs of the group: it is rarely worse than their own.
                 # The bits of floats that are not negative are in the order of the floats.
-                rk_float_runs(p, count, kept_stride, ahead, size, state.period, sums, &top)
+                if state.few:
+                    rk_float_spans(p, count, kept_stride, ahead, size, state.period, sums, &top,
+                                   &low)
+                else:
+                    rk_float_runs(p, count, kept_stride, ahead, size, state.period, sums, &top)
                 peak = rk_bits32(top)
                 for k in range(count):
                     c[k] = peak if peak > c[k] else c[k]
             rk_enter_group(sums, NULL, count, a, b)
-        if narrow_t is float and state.few:
-            for k in range(count):
-                gather_evidence[narrow_t](
-                    <const narrow_t*>(data + (i + k) * kept_stride + o * outer_stride), run,
-                    &c[k], &d[i + k])
+        if narrow_t is float:
+            # The span of all of the group is mostly proof enough; by its own, each output took
+            # three times as long.
+            if state.few and run <= 4096 and certain(peak, low):
+                for k in range(count):
+                    d[i + k] = low if low < d[i + k] else d[i + k]
+            elif state.few:
+                for k in range(count):
+                    gather_evidence[narrow_t](
+                        <const narrow_t*>(data + (i + k) * kept_stride + o * outer_stride), run,
+                        &c[k], &d[i + k])
 
 
 cdef const double* sum_short(const narrow_t* x, Py_ssize_t size, Py_ssize_t run, double* wide,
@@ -498,7 +513,8 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
     cdef uint32_t growth = 1 if terms < 2 else <uint32_t>(rk_bits64(terms - 0.5) >> 52) - 1022
     # The second part of a pair is rounded too, at most twice an addition to the pair. That
     # counts beside the chains from some 10^9 terms on.
-    cdef double factor = (CHAIN_ERROR + 4 * (ROUND_OFF * terms) * (ROUND_OFF * terms)) * terms
+    cdef double factor = (ROUND_OFF * state.steps
+                          + 4 * (ROUND_OFF * terms) * (ROUND_OFF * terms)) * terms
     if terms == 0:
         for i in range(count):
             low[i] = rounded[bound_t](0.0, kind)
