@@ -324,7 +324,7 @@ cdef inline bint by_period(const plan_t* plan, const kernels_t* k, bint exact) n
             and plan.reduced[plan.n_reduced - 1].size > 32)      # 64 bytes and more
 
 
-cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* data,
+cdef inline bint run_tile(const plan_t* plan, int form, const kernels_t* k, const char* data,
                           Py_ssize_t width, state_t* state, char* buffer,
                           watch_t* watch) noexcept nogil:
     """Fold everything that belongs to `width` outputs of the innermost kept loop.
@@ -338,7 +338,7 @@ cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* da
     cdef Py_ssize_t kept_stride = line.stride if plan.n_kept else 0
     cdef Py_ssize_t group, rows, wide, left, start, size, stride, room, g
     cdef int outer
-    if plan.form == RUNS or plan.form == SHORT_RUNS:
+    if form == RUNS or form == SHORT_RUNS:
         outer = plan.n_reduced - 1
         rows = 1
         stride = 0
@@ -354,11 +354,11 @@ cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* da
         rewind(&o, outer)
         while True:
             if width * rows * inner.size > MOST:
-                if not runs_in_stretches(k, plan.form == SHORT_RUNS, data + offset, width,
+                if not runs_in_stretches(k, form == SHORT_RUNS, data + offset, width,
                                          kept_stride, rows, stride, inner.size, plan.itemsize,
                                          state, watch):
                     return False
-            elif plan.form == SHORT_RUNS:
+            elif form == SHORT_RUNS:
                 k.short_runs(data + offset, width, kept_stride, rows, stride, inner.size,
                              state, NULL, 0)
             else:
@@ -368,7 +368,7 @@ cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* da
                 return False
             if not advance(&o, plan.reduced, &offset, &unused):
                 break
-    elif plan.form == ROWS:
+    elif form == ROWS:
         size = (width - 1) * plan.step + 1
         if plan.n_reduced == 0:
             k.rows(data, size, 1, 0, state, NULL, 0)
@@ -384,7 +384,7 @@ cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* da
                 return False
             if not advance(&o, plan.reduced, &offset, &unused):
                 break
-    elif by_period(plan, k, state.exact):
+    elif form == NARROW and by_period(plan, k, state.exact):
         room = MOST // width
         rewind(&o, plan.n_reduced - 1)
         while True:
@@ -400,7 +400,7 @@ cdef inline bint run_tile(const plan_t* plan, const kernels_t* k, const char* da
                     return False
             if not advance(&o, plan.reduced, &offset, &unused):
                 break
-    elif plan.form == NARROW:
+    elif form == NARROW:
         # Several rows make one wide row. Of the last row only the used part is there.
         size = (width - 1) * plan.step + 1
         group = plan.group
@@ -575,7 +575,8 @@ cdef inline Py_ssize_t columns_of(const job_t* job, Py_ssize_t width) noexcept n
 cdef bint settle(const job_t* job, const char* data, char* out, const room_t* room,
                  watch_t* watch) noexcept nogil:
     """Sum one output a second time, with all the evidence there is; False if that is not enough."""
-    cdef plan_t plan = job.plan[0]
+    cdef const plan_t* plan = job.plan
+    cdef int form = plan.form
     cdef state_t state
     cdef Py_ssize_t suspect
     point_at(&state, room)
@@ -583,9 +584,9 @@ cdef bint settle(const job_t* job, const char* data, char* out, const room_t* ro
     state.few = True
     state.period = 1
     state.fresh = True
-    if plan.form == ROWS or plan.form == NARROW:
-        plan.form = GATHER          # a column by itself is best made a run
-    if not run_tile(&plan, job.kernels, data, 1, &state, room.buffer, watch):
+    if form == ROWS or form == NARROW:
+        form = GATHER               # a column by itself is best made a run
+    if not run_tile(plan, form, job.kernels, data, 1, &state, room.buffer, watch):
         return False
     return job.kernels.finish(1, 1, <double>plan.terms, out, 0, &suspect, &state, NULL, 0) == 0
 
@@ -819,7 +820,7 @@ cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
             k.init(0, columns_of(job, width), &state, NULL, 0)
         elif not job.every_exactly:
             state.fresh = True
-            if not run_tile(plan, k, job.data + offset + start * stride, width, &state,
+            if not run_tile(plan, plan.form, k, job.data + offset + start * stride, width, &state,
                             room.buffer, watch):
                 return
         if most > 1:
@@ -987,7 +988,7 @@ cdef void walk_slice(void* context, Py_ssize_t part, bint caller) noexcept nogil
     point_into(job, &state, part)
     state.fresh = True
     plan.reduced[0].size = mine
-    run_tile(&plan, job.kernels, job.data + plan.start + first * plan.reduced[0].stride,
+    run_tile(&plan, plan.form, job.kernels, job.data + plan.start + first * plan.reduced[0].stride,
              plan.line, &state, buffer, &job.watch if caller else &watch)
 
 
