@@ -16,8 +16,6 @@ cdef struct plan_t:
     form_t form
     int n_kept
     int n_reduced
-    loop_t kept[64]         # outermost first
-    loop_t reduced[64]
     int flat                # ROWS: inner kept loops that lie end to end in the data
     Py_ssize_t line         # their elements together
     Py_ssize_t start        # byte offset of the first element walked
@@ -31,6 +29,8 @@ cdef struct plan_t:
     Py_ssize_t terms        # elements that are folded into each output
     Py_ssize_t repeats      # how often each of them counts
     bint swapped            # GATHER: the bytes of each element are in the other order
+    loop_t kept[64]         # outermost first; these at the end, as most of a plan is never used
+    loop_t reduced[64]
 
 cdef void build(plan_t* plan, int ndim, const Py_ssize_t* shape, const Py_ssize_t* strides,
                 const Py_ssize_t* out_strides, const unsigned char* reduced,

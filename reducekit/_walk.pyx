@@ -971,18 +971,29 @@ cdef void point_into(const job_t* job, state_t* state, Py_ssize_t part) noexcept
     state.d = at + part * columns * k.size_d
 
 
+cdef inline void copy_plan(const plan_t* plan, plan_t* to) noexcept nogil:
+    """What is used of it: all of a plan are 3 kB, and a slice may take no more than 2 us."""
+    cdef int i
+    memcpy(to, plan, <const char*>plan.kept - <const char*>plan)
+    for i in range(plan.n_kept):
+        to.kept[i] = plan.kept[i]
+    for i in range(plan.n_reduced):
+        to.reduced[i] = plan.reduced[i]
+
+
 cdef void walk_slice(void* context, Py_ssize_t part, bint caller) noexcept nogil:
     """Fold one slice of the outermost reduced loop into the state of this part."""
     cdef job_t* job = <job_t*>context
     cdef watch_t watch
-    cdef plan_t plan = job.plan[0]
+    cdef plan_t plan
     cdef char buffer[BUFFER]
     cdef state_t state
-    cdef Py_ssize_t size = plan.reduced[0].size
+    cdef Py_ssize_t size = job.plan.reduced[0].size
     cdef Py_ssize_t first = size // job.slices * part + smaller(part, size % job.slices)
     cdef Py_ssize_t mine = size // job.slices + (1 if part < size % job.slices else 0)
     if rk_load(&job.stop):
         return
+    copy_plan(job.plan, &plan)
     begin_watch(&watch, &job.stop, False)
     set_state(job, &state)
     point_into(job, &state, part)
@@ -1024,7 +1035,7 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     cdef state_t state
     cdef scratch_t* scratch
     cdef room_t room
-    cdef Py_ssize_t lines = 1, slices, least, most
+    cdef Py_ssize_t lines = 1, slices, tiles, least, most
     cdef double bytes_read = <double>plan.outputs * plan.terms * plan.itemsize
     cdef int i
     if plan.outputs == 0:
@@ -1054,7 +1065,10 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
         # Enough tiles for all threads, but none so narrow that memory is read in snatches. How
         # wide they are changes no bit.
         least = STRETCH // (plan.reduced[plan.n_reduced - 1].size * plan.itemsize) + 1
-        most = plan.line // (4 * (threads_in_use() - 1) + 1) + 1
+        tiles = threads_in_use()
+        if tiles > 1:
+            tiles *= 8 if plan.n_reduced == 1 else 1    # an outer loop reads all of a tile's width
+        most = (plan.line + tiles - 1) // tiles
         if most > 16:
             most = (most + 15) // 16 * 16       # kernels take 16 runs at a time
         most = smaller(job.most, most if most > least else least)
