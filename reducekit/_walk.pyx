@@ -769,6 +769,14 @@ cdef bint finish_pieces(const job_t* job, Py_ssize_t start, Py_ssize_t width, co
     return True
 
 
+cdef inline bint lies_across(const job_t* job) noexcept nogil:
+    """Whether the results of neighbouring lines are neighbours, and those of a line are not."""
+    cdef const plan_t* plan = job.plan
+    return (plan.form == ROWS and plan.flat == 1 and job.chunks == 1 and plan.n_kept > 1
+            and plan.kept[plan.n_kept - 1].out_stride > plan.itemsize
+            and plan.kept[plan.n_kept - 2].out_stride == plan.itemsize)
+
+
 cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
                      watch_t* watch) noexcept nogil:
     """Walk the tiles of one part, from the first to the result of the last."""
@@ -796,9 +804,7 @@ cdef void walk_tiles(job_t* job, Py_ssize_t part, const room_t* room,
             elif plan.form == ROWS and plan.step == 1 and plan.reduced[0].size <= FEW_ROWS:
                 straight = k.few_rows
         out_stride = plan.kept[plan.n_kept - 1].out_stride
-        if (room.lines != NULL and plan.form == ROWS and plan.flat == 1 and job.chunks == 1
-                and plan.n_kept > 1 and out_stride > plan.itemsize
-                and plan.kept[plan.n_kept - 2].out_stride == plan.itemsize):
+        if room.lines != NULL and lies_across(job):
             most = smaller(64, LINES // plan.line) // plan.itemsize
     rewind(&o, plan.n_kept - plan.flat if plan.n_kept else 0)
     line = first // job.chunks
@@ -1101,7 +1107,11 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
                 give_scratch(scratch)
             give_states(job.states)
             return -1 if job.stop else 0
-    job.parts = smaller(job.tiles, 4 * PARTS)
+    # Enough parts for whoever is late, but lines that are put into place together stay together.
+    tiles = threads_in_use()
+    if tiles > 1 and not lies_across(&job):
+        tiles *= 8
+    job.parts = smaller(job.tiles, tiles)
     run_parts(walk_part, &job, job.parts)
     return -1 if job.stop else 0
 
