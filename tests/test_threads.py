@@ -19,7 +19,7 @@ COUNTS = [1, 2, 5]
 SHAPES = [
     (1_200_001,), (2, 600_000), (600_000, 2), (1100, 1000), (90, 100, 128), (3, 5, 70_000),
     (200, 2600),        # one tile, of runs too short to be cut
-]
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
