@@ -10,8 +10,9 @@ and the states are folded in the end. How it is cut depends on the plan alone, s
 number of threads never shows in a result.
 
 The state of a tile is 36 kB, of wide rows from memory four times as much, and with it
-goes as much again. A few columns fit the stack; more live in a *scratch* from the heap, for the stack of a thread may be 64 KiB
-in all. Scratches are kept: taking one and giving it back are two atomic operations.
+goes as much again. A few columns fit the stack; more live in a *scratch* from the heap,
+for the stack of a thread may be 64 KiB in all. Scratches are kept: taking one and giving
+it back are two atomic operations.
 
 No kernel is called with more than some milliseconds' work. Between calls work is
 counted, and now and then the calling thread takes the GIL to look whether a signal

@@ -153,7 +153,7 @@ cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t r
     cdef double* c = <double*>state.c
     cdef double s, z
     cdef const char* x
-    cdef Py_ssize_t j, start, size, width
+    cdef Py_ssize_t j, start, size, width, after
     if state.fresh:
         wide_init(0, columns, state, NULL, 0)
         state.fresh = False
@@ -164,9 +164,9 @@ cdef inline void wide_rows_as(const char* data, Py_ssize_t columns, Py_ssize_t r
             # A block of wide rows that come from memory.
             for j in range(0, columns, 512):
                 width = columns - j if columns - j < 512 else 512
-                rk_double_rows(x + j * 8, width, size, row_stride, state.far,
-                               x + (j + width) * 8 if j + width < columns else x + size * row_stride,
-                               a + j, b + j, c + j, False)
+                after = (j + width) * 8 if j + width < columns else size * row_stride
+                rk_double_rows(x + j * 8, width, size, row_stride, state.far, x + after, a + j,
+                               b + j, c + j, False)
         else:
             rk_double_rows(x, columns, size, row_stride, state.far, NULL, a, b, c, exact)
         if rows < 128:

@@ -384,8 +384,8 @@ cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
 cdef inline void word_apart(const char** rows, Py_ssize_t count, Py_ssize_t columns, char* out,
                             const state_t* state, bint fresh, bint last,
                             const word_t* kind) noexcept nogil:
-    # 10 columns of 8 MB, of this kind: 2.8 ms with 256 bytes, 3.0 with 128 or without asking; of the
-    # other: 2.4 with 768, 3.4 with 128.
+    # 10 columns of 8 MB, of this kind: 2.8 ms with 256 bytes, 3.0 with 128 or without asking; of
+    # the other: 2.4 with 768, 3.4 with 128.
     cdef bint alike = count > 1 and (rows[1] - rows[0]) % 4096 == 0
     word_columns(rows, count, columns, <word_t*>out, state, fresh, last, 256 if alike else 768)
 
