@@ -46,7 +46,6 @@ cdef enum:
     PARTS = 16                  # slices of a reduction to one tile; a power of two, for the fold
     FEW_PARTS = 4               # where the state of a slice is large
     STATES = FEW_PARTS * TILE * 32  # bytes of state for all slices
-    NEAR = 1 << 20              # bytes read that the second cache may hold
     FAR = 24 << 20              # bytes read and written that are in no cache
     LARGE = 1 << 20             # bytes read; smaller reductions are one part for one thread
     LINES = 1 << 14             # bytes of results that wait for neighbours
@@ -511,7 +510,6 @@ cdef struct job_t:              # what the threads of one walk share
     int op
     int type_index
     bint exact
-    bint near
     int far
     const char* data
     char* out
@@ -531,7 +529,6 @@ cdef void set_state(const job_t* job, state_t* state) noexcept nogil:
     cdef const plan_t* plan = job.plan
     cdef Py_ssize_t run, rows
     state.exact = job.exact
-    state.near = job.near
     state.far = job.far
     state.few = plan.terms <= FEW
     state.chain = <double>plan.terms
@@ -1055,7 +1052,6 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     job.op = op
     job.type_index = type_index
     job.exact = exact
-    job.near = bytes_read <= NEAR
     job.far = 0
     if bytes_read + <double>plan.outputs * plan.itemsize >= FAR:
         job.far = 2 if bytes_read >= 2 * FAR else 1

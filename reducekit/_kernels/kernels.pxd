@@ -33,7 +33,6 @@ cdef struct state_t:
     double chain       # float64 sums: additions to the pair of one output, at most
     double steps       # of narrower types: additions in double one after the other, at most
     bint exact         # float64 sums: the result must be the rounded true sum
-    bint near          # the second cache of a core may hold the array
     int far            # 1 where no cache holds all of it, 2 where none holds much of it
 
 cdef enum:

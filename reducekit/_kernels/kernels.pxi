@@ -207,6 +207,22 @@ cdef extern from "words.h":
                         Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
                         Py_ssize_t ahead, void* lanes, uint64_t flip, uint64_t fold, uint64_t turn,
                         uint64_t least) noexcept nogil
+    void rk_halve_keys8(const int8_t*, int8_t* to, Py_ssize_t count) noexcept nogil
+    void rk_third_keys8(const int8_t*, int8_t* to, Py_ssize_t count) noexcept nogil
+    void rk_halve_keys16(const int16_t*, int16_t* to, Py_ssize_t count) noexcept nogil
+    void rk_third_keys16(const int16_t*, int16_t* to, Py_ssize_t count) noexcept nogil
+    void rk_halve_keys32(const int32_t*, int32_t* to, Py_ssize_t count) noexcept nogil
+    void rk_third_keys32(const int32_t*, int32_t* to, Py_ssize_t count) noexcept nogil
+    void rk_halve_keys64(const int64_t*, int64_t* to, Py_ssize_t count) noexcept nogil
+    void rk_third_keys64(const int64_t*, int64_t* to, Py_ssize_t count) noexcept nogil
+    void rk_halve_sums8(const uint8_t*, uint8_t* to, Py_ssize_t count) noexcept nogil
+    void rk_third_sums8(const uint8_t*, uint8_t* to, Py_ssize_t count) noexcept nogil
+    void rk_halve_sums16(const uint16_t*, uint16_t* to, Py_ssize_t count) noexcept nogil
+    void rk_third_sums16(const uint16_t*, uint16_t* to, Py_ssize_t count) noexcept nogil
+    void rk_halve_sums32(const uint32_t*, uint32_t* to, Py_ssize_t count) noexcept nogil
+    void rk_third_sums32(const uint32_t*, uint32_t* to, Py_ssize_t count) noexcept nogil
+    void rk_halve_sums64(const uint64_t*, uint64_t* to, Py_ssize_t count) noexcept nogil
+    void rk_third_sums64(const uint64_t*, uint64_t* to, Py_ssize_t count) noexcept nogil
     Py_ssize_t RK_NARROW
     Py_ssize_t RK_WIDE
     void rk_give_keys8(const int8_t* words, Py_ssize_t count, int8_t* to, int8_t flip, int8_t fold,

@@ -248,8 +248,9 @@ V_CODE uint32_t w_bottom(v_words v) {
 
 /* ---------------------------------------------------------------- float32, in double
 
-   Runs of at most 4096, and of all the largest magnitude and, with `leasts`, the smallest. Additions are given to the multiply
-   units, for the others convert (in cache 109 GB/s, now 125). */
+   Runs of at most 4096, and of all the largest magnitude and, with `leasts`, the smallest.
+   Additions are given to the multiply units, for the others convert (in cache 109 GB/s, now
+   125). */
 V_CODE void rk_float_runs_as(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
                           ptrdiff_t size, int period, double *sums, float *peak, uint32_t *least,
                           const int leasts) {
@@ -306,8 +307,7 @@ V_CODE void rk_float_runs_as(const char *data, ptrdiff_t count, ptrdiff_t stride
 
 V_ONCE void rk_float_runs(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
                           ptrdiff_t size, int period, double *sums, float *peak) {
-    if (period == 1) rk_float_runs_as(data, count, stride, ahead, size, 1, sums, peak, NULL, 0);
-    else rk_float_runs_as(data, count, stride, ahead, size, period, sums, peak, NULL, 0);
+    rk_float_runs_as(data, count, stride, ahead, size, period, sums, peak, NULL, 0);
 }
 V_ONCE void rk_float_spans(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
                            ptrdiff_t size, int period, double *sums, float *peak,
@@ -579,15 +579,11 @@ V_CODE void rk_ask(const char *data, ptrdiff_t stride, ptrdiff_t rows, ptrdiff_t
         RK_PREFETCH(data + 64);
     }
 }
-V_ONCE void rk_double_far(const char *data, ptrdiff_t strips, ptrdiff_t stride, ptrdiff_t rows,
-                          ptrdiff_t ahead, double *sums, double *rests) {
+V_ONCE void rk_double_far(const char *data, ptrdiff_t strips, ptrdiff_t stride, ptrdiff_t ahead,
+                          double *sums, double *rests) {
     for (; strips; strips--, data += 128, sums += 16, rests += 16) {
-        if (rows == RK_FAR_DOUBLES) {
-            rk_ask(data, stride, RK_FAR_DOUBLES, ahead);
-            rk_double_strip_as(data, stride, RK_FAR_DOUBLES, 0, sums, rests, NULL, 0, 0, 0, 0);
-        } else {
-            rk_double_strip_as(data, stride, rows, ahead, sums, rests, NULL, 0, 0, 0, 1);
-        }
+        rk_ask(data, stride, RK_FAR_DOUBLES, ahead);
+        rk_double_strip_as(data, stride, RK_FAR_DOUBLES, 0, sums, rests, NULL, 0, 0, 0, 0);
     }
 }
 V_ONCE void rk_double_peaks(const char *data, ptrdiff_t strips, ptrdiff_t stride, ptrdiff_t rows,
@@ -611,7 +607,8 @@ V_CODE void rk_double_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, pt
     for (; rows > 0; rows -= together, data += together * stride) {
         n = rows < together ? rows : together;
         if (after && rows <= together) next = after - data;
-        if (after) rk_double_far(data, whole, stride, n, next, sums, rests);
+        if (after && n == RK_FAR_DOUBLES)
+            rk_double_far(data, whole, stride, next, sums, rests);
         else if (peaks) rk_double_peaks(data, whole, stride, n, along, next, sums, rests, peak);
         else rk_double_strips(data, whole, stride, n, along, next, sums, rests);
         if (whole * 16 == width) continue;
@@ -699,15 +696,11 @@ V_ONCE void rk_float_strips(const char *data, ptrdiff_t strips, ptrdiff_t rows, 
     for (; strips; strips--, data += 128, sums += RK_STRIP, peak += RK_STRIP)
         rk_float_strip_as(data, rows, stride, RK_SOON(strips, 128), sums, peak, NULL, 0, 1);
 }
-V_ONCE void rk_float_far(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
-                         ptrdiff_t ahead, double *sums, float *peak) {
+V_ONCE void rk_float_far(const char *data, ptrdiff_t strips, ptrdiff_t stride, ptrdiff_t ahead,
+                         double *sums, float *peak) {
     for (; strips; strips--, data += 128, sums += RK_STRIP, peak += RK_STRIP) {
-        if (rows == RK_FAR_FLOATS) {
-            rk_ask(data, stride, RK_FAR_FLOATS, ahead);
-            rk_float_strip_as(data, RK_FAR_FLOATS, stride, 0, sums, peak, NULL, 0, 0);
-        } else {
-            rk_float_strip_as(data, rows, stride, ahead, sums, peak, NULL, 0, 1);
-        }
+        rk_ask(data, stride, RK_FAR_FLOATS, ahead);
+        rk_float_strip_as(data, RK_FAR_FLOATS, stride, 0, sums, peak, NULL, 0, 0);
     }
 }
 V_ONCE void rk_float_leasts(const char *data, ptrdiff_t strips, ptrdiff_t rows, ptrdiff_t stride,
@@ -730,7 +723,8 @@ V_CODE void rk_float_rows(const char *data, ptrdiff_t width, ptrdiff_t rows, ptr
         if (leasts) memcpy(l, leasts_, (size_t)width * 4);
     }
 #define RK_WORK(p, strips, n, stride, along, next, column, at) do { \
-        if (after) rk_float_far(p, strips, n, stride, next, sums + (at), peak + (column)); \
+        if (after && n == RK_FAR_FLOATS) \
+            rk_float_far(p, strips, stride, next, sums + (at), peak + (column)); \
         else if (leasts) \
             rk_float_leasts(p, strips, n, stride, along, next, sums + (at), peak + (column), \
                             least + (column)); \

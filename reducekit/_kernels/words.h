@@ -153,12 +153,16 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
     do(12, __VA_ARGS__) do(13, __VA_ARGS__) do(14, __VA_ARGS__) do(15, __VA_ARGS__)
 #if RK_WIDE == 64
 #define RK_BROAD(family, ...) family(broad, 16, RK_SIXTEEN, __VA_ARGS__)
+#define RK_SLENDER(family, ...) family(narrow, 4, RK_FOUR, __VA_ARGS__)
+#define RK_BLOCK_OF_4(name) rk_narrow_##name
 #define RK_BLOCK 1024
 #else
 #define RK_BROAD(family, ...) family(broad, 8, RK_EIGHT, __VA_ARGS__)
+#define RK_SLENDER(family, ...)
+#define RK_BLOCK_OF_4(name) rk_broad_##name
 #define RK_BLOCK 256
 #endif
-#define RK_NARROW (4 * RK_WIDE)
+#define RK_NARROW 256
 #define RK_BLOCK_ROWS 128
 #define RK_SO_FAR(k, to) a[k] = to[k];
 #define RK_KEPT(k, to) to[k] = a[k];
@@ -198,7 +202,8 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
                 if (left < size) to = (char *)memcpy(rest, to, (size_t)size); \
                 if (size == RK_BLOCK) \
                     rk_broad_##name(data + from, some, stride, to, flip, fold, turn); \
-                else rk_narrow_##name(data + from, some, stride, to, flip, fold, turn); \
+                else \
+                    RK_BLOCK_OF_4(name)(data + from, some, stride, to, flip, fold, turn); \
                 if (left < size) memcpy((char *)best + at, rest + size - left, (size_t)left); \
             } \
         } \
@@ -210,8 +215,8 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
         const v_wide_##name none = {0}, flips = none + flip, folds = none + fold; \
         const v_wide_##name turns = none + turn, leasts = none + least; \
         const ptrdiff_t tail = bytes % RK_WIDE, whole = bytes - tail; \
-        const v_wide_##name news = *(const v_wide_lies_##name *)((const char *)RK_NEW + 256 - RK_WIDE \
-                                                                 + tail); \
+        const char *fresh = (const char *)RK_NEW + 256 - RK_WIDE + tail; \
+        const v_wide_##name news = *(const v_wide_lies_##name *)fresh; \
         ptrdiff_t run, o, k; \
         (void)flips, (void)folds, (void)turns, (void)news; \
         for (run = 0; run < count; run++, data += stride) { \
@@ -259,7 +264,7 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
     RK_STRIPS_OF(slim, name, word, 32, 32, takes, joins, results) \
     RK_ONE_BY_ONE(name, word, take, join, result) \
     RK_BROAD(RK_BLOCK_OF, name, word, takes, wide_joins) \
-    RK_BLOCK_OF(narrow, 4, RK_FOUR, name, word, takes, wide_joins) \
+    RK_SLENDER(RK_BLOCK_OF, name, word, takes, wide_joins) \
     RK_BLOCKS(name, word) \
     RK_RUNS(name, word, takes, wide_joins, new) \
     V_ONCE RK_COLUMNS_OF(name, word) { \
@@ -268,25 +273,17 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
         else rk_wide_##name(rows, NULL, 0, count, width, best, RK_SAME, fresh, last, ahead); \
     } \
     V_ONCE RK_LINES_OF(name, word) { \
-        const ptrdiff_t bytes = width * (ptrdiff_t)sizeof(word); \
         ptrdiff_t some = fresh && count % 4 == 0 ? 4 : count % 4; \
-        if (bytes < 32) { \
+        if (width * (ptrdiff_t)sizeof(word) < 32) { \
             rk_few_##name(NULL, data, stride, count, width, best, flip, fold, turn, 0, 0, fresh, 0); \
             return; \
         } \
         for (; count > 0; count -= some, data += some * stride, some = 4, fresh = 0) { \
-            if (!some) continue; \
-            if (RK_WIDE == 32 ? some < 4 : bytes < 128) \
-                rk_slim_##name(NULL, data, stride, some, width, best, flip, fold, turn, 0, 0, \
-                               fresh, 0, 0); \
-            else if (RK_WIDE == 32) \
+            if (some == 4) \
                 rk_slim_##name(NULL, data, stride, 4, width, best, flip, fold, turn, 0, 0, \
                                fresh, 0, 0); \
-            else if (some < 4) \
-                rk_wide_##name(NULL, data, stride, some, width, best, flip, fold, turn, 0, 0, \
-                               fresh, 0, 0); \
-            else \
-                rk_wide_##name(NULL, data, stride, 4, width, best, flip, fold, turn, 0, 0, \
+            else if (some) \
+                rk_slim_##name(NULL, data, stride, some, width, best, flip, fold, turn, 0, 0, \
                                fresh, 0, 0); \
         } \
     }
@@ -350,10 +347,27 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
 #define RK_NARROW 256
 #define RK_WIDE 1           /* lanes of a run: one element */
 #endif
+/* Two or three neighbours become one. That stands in every kernel that folds, so it is called. */
+#define RK_HALVE(name, word, join) \
+    V_ONCE void rk_third_##name(const word *__restrict from, word *__restrict to, \
+                                ptrdiff_t count) { \
+        ptrdiff_t k; \
+        for (k = 0; k < count; k++) { \
+            word x = (word)join(from[3 * k], from[3 * k + 1]); \
+            to[k] = (word)join(x, from[3 * k + 2]); \
+        } \
+    } \
+    V_ONCE void rk_halve_##name(const word *__restrict from, word *__restrict to, \
+                                ptrdiff_t count) { \
+        ptrdiff_t k; \
+        for (k = 0; k < count; k++) to[k] = (word)join(from[2 * k], from[2 * k + 1]); \
+    }
 #define RK_KEYS_FAMILY(bits) \
+    RK_HALVE(keys##bits, int##bits##_t, RK_LARGER_OF) \
     RK_FAMILY(keys##bits, int##bits##_t, RK_KEY_##bits, RK_LARGER_OF, RK_RESULT_##bits, \
               RK_KEYS##bits, RK_MOST##bits, RK_WIDE_MOST##bits, RK_RESULTS##bits, RK_ITSELF)
 #define RK_SUMS_FAMILY(bits) \
+    RK_HALVE(sums##bits, uint##bits##_t, RK_ADD_WORDS) \
     RK_FAMILY(sums##bits, uint##bits##_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF, \
               RK_ITSELF, RK_ADD_WORDS, RK_ADD_WORDS, RK_ITSELF, RK_IF_NEW)
 RK_KEYS_FAMILY(8)

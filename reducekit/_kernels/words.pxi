@@ -60,15 +60,28 @@ cdef inline void word_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
 
 
 cdef inline void halve(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(count):
-        to[i] = join(source[2 * i], source[2 * i + 1])
+    if word_t is int8_t:
+        rk_halve_keys8(source, to, count)
+    elif word_t is int16_t:
+        rk_halve_keys16(source, to, count)
+    elif word_t is int32_t:
+        rk_halve_keys32(source, to, count)
+    elif word_t is int64_t:
+        rk_halve_keys64(source, to, count)
+    elif word_t is uint8_t:
+        rk_halve_sums8(source, to, count)
+    elif word_t is uint16_t:
+        rk_halve_sums16(source, to, count)
+    elif word_t is uint32_t:
+        rk_halve_sums32(source, to, count)
+    else:
+        rk_halve_sums64(source, to, count)
 
 
 cdef inline void run_lanes(const char* data, Py_ssize_t outer, Py_ssize_t outer_stride,
                            Py_ssize_t run, Py_ssize_t ahead, const state_t* state,
                            word_t* lanes) noexcept nogil:
-    """Fold runs of 64 bytes and more, and leave 64 bytes of lanes."""
+    """Fold long runs, or strided ones, and leave 64 bytes of lanes."""
     cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef const word_t[::1] v = None
     cdef const word_t* new             # all bits where an element was not met before
@@ -96,35 +109,23 @@ cdef inline void run_lanes(const char* data, Py_ssize_t outer, Py_ssize_t outer_
                 if (are_keys[word_t](NULL) and sizeof(word_t) == 1 and b & 15 == 0
                         and lane[0] == 127 and period == 1):
                     break
+        if blocks == 0:             # of a strided run
+            k = 0
+            while k < run:
+                best = join(take(v[k], flip, fold, turn), best)
+                k += period
+            continue
         # What is left is met by lanes that end with the run, or, of a strided run, with the
         # element before the last. An extreme may meet an element twice.
         if period > 1:
             best = join(take(v[run - 1], flip, fold, turn), best)
         end = run if period == 1 else run - 1
-        if blocks:
-            start = end - <Py_ssize_t>(256 // sizeof(word_t))
-            old = blocks * <Py_ssize_t>(256 // sizeof(word_t)) - start
-            if old == <Py_ssize_t>(256 // sizeof(word_t)):
-                continue
-            new = <const word_t*>(<const char*>RK_NEW + 256) - old
-            for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
-                x = take(v[start + k], flip, fold, turn)
-                if are_keys[word_t](NULL):
-                    lane[k] = join(x, lane[k])
-                else:
-                    lane[k] = join(x & new[k], lane[k])
-            continue
-        start = 0
-        while start + <Py_ssize_t>(64 // sizeof(word_t)) <= end:
-            for k in range(<Py_ssize_t>(64 // sizeof(word_t))):
-                lane[k] = join(take(v[start + k], flip, fold, turn), lane[k])
-            start += <Py_ssize_t>(64 // sizeof(word_t))
-        start = end - <Py_ssize_t>(64 // sizeof(word_t))
-        old = <Py_ssize_t>(64 // sizeof(word_t)) - end % <Py_ssize_t>(64 // sizeof(word_t))
-        if old == <Py_ssize_t>(64 // sizeof(word_t)):
+        start = end - <Py_ssize_t>(256 // sizeof(word_t))
+        old = blocks * <Py_ssize_t>(256 // sizeof(word_t)) - start
+        if old == <Py_ssize_t>(256 // sizeof(word_t)):
             continue
         new = <const word_t*>(<const char*>RK_NEW + 256) - old
-        for k in range(<Py_ssize_t>(64 // sizeof(word_t))):
+        for k in range(<Py_ssize_t>(256 // sizeof(word_t))):
             x = take(v[start + k], flip, fold, turn)
             if are_keys[word_t](NULL):
                 lane[k] = join(x, lane[k])
@@ -362,23 +363,17 @@ cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
                            Py_ssize_t row_stride, state_t* state,
                            const word_t* kind, int order) noexcept nogil:
     cdef word_t* a = <word_t*>state.a
-    cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
-    if (columns * size >= RK_NARROW and rows > FEW_ROWS
-            and (state.far == 2 or not state.far and not state.near
-                 and not far_apart(rows, row_stride))):
+    cdef bint away = state.far == 1 or far_apart(rows, row_stride)
+    if columns * <Py_ssize_t>sizeof(word_t) < RK_NARROW and not away:
+        word_lines(data, rows, row_stride, columns, a, state, state.fresh)
+        state.fresh = False
+    elif away and (state.far < 2 or rows <= FEW_ROWS):
+        word_far_rows(data, columns, rows, row_stride, state, kind)
+    else:
         if state.fresh:
             word_init(0, columns, state, kind, 0)
             state.fresh = False
         word_blocks(data, rows, row_stride, columns, a, state)
-        return
-    if state.far or far_apart(rows, row_stride):
-        word_far_rows(data, columns, rows, row_stride, state, kind)
-        return
-    while first < columns:
-        width = columns - first if columns - first < most else most
-        word_lines(data + first * size, rows, row_stride, width, a + first, state, state.fresh)
-        first += most
-    state.fresh = False
 
 
 cdef inline void word_apart(const char** rows, Py_ssize_t count, Py_ssize_t columns, char* out,
@@ -394,19 +389,13 @@ cdef inline bint word_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t 
                                Py_ssize_t row_stride, char* out, const state_t* state,
                                const word_t* kind, int order) noexcept nogil:
     cdef const char* at[FEW_ROWS]
-    cdef int64_t room[512]
-    cdef Py_ssize_t first = 0, width, size = sizeof(word_t), most = 4096 // size
+    cdef Py_ssize_t r
+    for r in range(rows):
+        at[r] = data + r * row_stride
     if state.far or far_apart(rows, row_stride):
-        for first in range(rows):
-            at[first] = data + first * row_stride
         word_apart(at, rows, columns, out, state, True, True, kind)
-        return True
-    while first < columns:
-        width = columns - first if columns - first < most else most
-        word_lines(data + first * size, rows, row_stride, width, <word_t*>room, state,
-                   True)
-        give(<const word_t*>room, 1, width, <word_t*>out + first, state)
-        first += most
+    else:
+        word_columns(at, rows, columns, <word_t*>out, state, True, True, 0)
     return True
 
 
@@ -416,9 +405,22 @@ cdef inline Py_ssize_t runs_that_fit(Py_ssize_t run, Py_ssize_t room) noexcept n
 
 
 cdef inline void third(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(count):
-        to[i] = join(join(source[3 * i], source[3 * i + 1]), source[3 * i + 2])
+    if word_t is int8_t:
+        rk_third_keys8(source, to, count)
+    elif word_t is int16_t:
+        rk_third_keys16(source, to, count)
+    elif word_t is int32_t:
+        rk_third_keys32(source, to, count)
+    elif word_t is int64_t:
+        rk_third_keys64(source, to, count)
+    elif word_t is uint8_t:
+        rk_third_sums8(source, to, count)
+    elif word_t is uint16_t:
+        rk_third_sums16(source, to, count)
+    elif word_t is uint32_t:
+        rk_third_sums32(source, to, count)
+    else:
+        rk_third_sums64(source, to, count)
 
 
 cdef void first_division(const word_t* v, word_t* to, Py_ssize_t count, Py_ssize_t by,
