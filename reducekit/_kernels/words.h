@@ -236,7 +236,7 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
                     a = (v_wide_##name)join(x, a); \
                 } \
             } \
-            ((v_wide_##name *)lanes)[run] = a; \
+            ((v_wide_lies_##name *)lanes)[run] = a; \
         } \
     }
 #define RK_IF_NEW(x) ((x) & news)
