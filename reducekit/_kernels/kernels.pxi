@@ -74,10 +74,10 @@ cdef extern from "lanes.h":
     bint rk_certain_floats(const double* a, const double* b, const float* peaks,
                            Py_ssize_t count, double factor, float* out) noexcept nogil
     void rk_double_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
-                        bint far, const char* after, double* sums, double* rests, double* peak,
+                        int far, const char* after, double* sums, double* rests, double* peak,
                         bint peaks) noexcept nogil
     void rk_float_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
-                       bint far, const char* after, double* sums, float* peak, uint32_t* least,
+                       int far, const char* after, double* sums, float* peak, uint32_t* least,
                        bint leasts) noexcept nogil
     void rk_short_float_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                              double* sums, uint16_t* mosts, uint16_t* leasts,
