@@ -37,7 +37,8 @@ cdef extern from "plain.h":
 # Sizes stand as plain numbers where they are steps of a range, since Cython makes a Python
 # loop of a range with a named step.
 cdef enum:
-    # Elements that are proved together: doubles of them fit in the first cache.
+    # Elements of a run, or columns, that are summed together: doubles of them fit in the first
+    # cache.
     BLOCK = 2048
     # How far ahead of a run memory is asked for, in bytes: the processor's own prefetch
     # stops at each page.
@@ -270,10 +271,11 @@ cdef inline Py_ssize_t next_rows(Py_ssize_t row_stride, Py_ssize_t r, Py_ssize_t
 
 cdef inline void pairs_of_rows(const char* data, Py_ssize_t row_stride, double* high, double* low,
                                double* lost) noexcept nogil:
-    """Add three rows of 32 float64 to pairs."""
+    """Add four rows of 32 float64 to pairs."""
     cdef const double* a = <const double*>data
     cdef const double* b = <const double*>(data + row_stride)
     cdef const double* c = <const double*>(data + 2 * row_stride)
+    cdef const double* d = <const double*>(data + 3 * row_stride)
     cdef double one = rk_one
     cdef double x, y, z
     cdef Py_ssize_t j
@@ -284,6 +286,7 @@ cdef inline void pairs_of_rows(const char* data, Py_ssize_t row_stride, double* 
         enter_wide(a[j], one, &x, &y, &z)
         enter_wide(b[j], one, &x, &y, &z)
         enter_wide(c[j], one, &x, &y, &z)
+        enter_wide(d[j], one, &x, &y, &z)
         high[j] = x
         low[j] = y
         lost[j] = z
@@ -293,9 +296,9 @@ cdef void double_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
                       Py_ssize_t row_stride, double* high, double* low,
                       double* lost) noexcept nogil:
     # Sums in arrays of its own, which the compiler knows not to overlap the rows.
-    cdef double h[512]
-    cdef double l[512]
-    cdef double t[512]
+    cdef double h[BLOCK]
+    cdef double l[BLOCK]
+    cdef double t[BLOCK]
     cdef double copied[32]
     cdef double one = rk_one
     cdef Py_ssize_t head = columns_before_a_line(data, columns, row_stride, 8)
@@ -304,23 +307,23 @@ cdef void double_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
     cdef Py_ssize_t first, group, start, width, ahead, r, i, j
     cdef const double* y
     cdef const char* x
-    for first in range(0, count, 63):
-        group = count - first if count - first < 63 else 63
+    for first in range(0, count, 64):
+        group = count - first if count - first < 64 else 64
         start = head
         while start < last:
-            width = last - start if last - start < 512 else 512
+            width = last - start if last - start < BLOCK else BLOCK
             for j in range(width):
                 h[j] = high[start + j]
                 l[j] = low[start + j]
                 t[j] = lost[start + j]
-            for r in range(0, group - 2, 3):
-                ahead = next_rows(row_stride, r, 3, group,
+            for r in range(0, group - 3, 4):
+                ahead = next_rows(row_stride, r, 4, group,
                                   width * 8 if start + width < last else 0, (start - head) * 8)
                 for i in range(0, width, 32):
                     x = data + (first + r) * row_stride + (start + i) * 8
-                    ask_for_rows(x + ahead, 3, row_stride, 256)
+                    ask_for_rows(x + ahead, 4, row_stride, 256)
                     pairs_of_rows(x, row_stride, h + i, l + i, t + i)
-            for r in range(group // 3 * 3, group):
+            for r in range(group // 4 * 4, group):
                 y = <const double*>(data + (first + r) * row_stride) + start
                 for j in range(width):
                     enter_wide(y[j], one, &h[j], &l[j], &t[j])
@@ -381,9 +384,9 @@ cdef inline void enter_rows(const char* data, Py_ssize_t columns, Py_ssize_t cou
 cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
                              Py_ssize_t row_stride, double* high, double* low, double* lost,
                              const narrow_t* kind) noexcept nogil:
-    cdef double sum[512]
-    cdef uint32_t peak[256]
-    cdef uint32_t least[256]
+    cdef double sum[BLOCK]
+    cdef uint32_t peak[1024]
+    cdef uint32_t least[1024]
     cdef float copied[128]      # of four rows
     cdef narrow_t edge[128]
     cdef Py_ssize_t size = sizeof(narrow_t)
@@ -398,7 +401,7 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t co
         group = count - first if count - first < 128 else 128
         start = head
         while start < last:
-            width = last - start if last - start < 512 else 512
+            width = last - start if last - start < BLOCK else BLOCK
             for j in range(width):
                 sum[j] = -0.0
             for j in range(width // 2):
