@@ -1062,7 +1062,12 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     for i in range(plan.n_kept - plan.flat):
         lines *= plan.kept[i].size
     cut_into_tiles(&job, tile_width(plan, job.kernels, exact, job.far), lines)
-    slices = slices_of(&job) if bytes_read >= LARGE and job.tiles == 1 else 0
+    # What is kept in one array, words, comes out the same however it is cut: one thread reads it
+    # whole.
+    slices = 0
+    if (bytes_read >= LARGE and job.tiles == 1
+            and (job.kernels.size_b or threads_in_use() > 1)):
+        slices = slices_of(&job)
     if (bytes_read >= LARGE and plan.line > 1 and slices == 0
             and (plan.form == RUNS or by_period(plan, job.kernels, exact))):
         # Enough tiles for all threads, but none so narrow that memory is read in snatches. How

@@ -103,136 +103,25 @@ cdef extern from "lanes.h":
                         double* rests) noexcept nogil
 
 cdef extern from "words.h":
-    void rk_columns_keys8(const char** rows, Py_ssize_t count, Py_ssize_t width, int8_t* best,
-                          int8_t flip, int8_t fold, int8_t turn, int8_t quiet, int8_t top,
-                          bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
-    void rk_lines_keys8(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        int8_t* best, int8_t flip, int8_t fold, int8_t turn,
-                        bint fresh) noexcept nogil
-    void rk_columns_keys16(const char** rows, Py_ssize_t count, Py_ssize_t width, int16_t* best,
-                          int16_t flip, int16_t fold, int16_t turn, int16_t quiet, int16_t top,
-                          bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
-    void rk_lines_keys16(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        int16_t* best, int16_t flip, int16_t fold, int16_t turn,
-                        bint fresh) noexcept nogil
-    void rk_columns_keys32(const char** rows, Py_ssize_t count, Py_ssize_t width, int32_t* best,
-                          int32_t flip, int32_t fold, int32_t turn, int32_t quiet, int32_t top,
-                          bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
-    void rk_lines_keys32(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        int32_t* best, int32_t flip, int32_t fold, int32_t turn,
-                        bint fresh) noexcept nogil
-    void rk_columns_keys64(const char** rows, Py_ssize_t count, Py_ssize_t width, int64_t* best,
-                          int64_t flip, int64_t fold, int64_t turn, int64_t quiet, int64_t top,
-                          bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
-    void rk_lines_keys64(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        int64_t* best, int64_t flip, int64_t fold, int64_t turn,
-                        bint fresh) noexcept nogil
-    void rk_columns_sums8(const char** rows, Py_ssize_t count, Py_ssize_t width, uint8_t* best,
-                          uint8_t flip, uint8_t fold, uint8_t turn, uint8_t quiet, uint8_t top,
-                          bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
-    void rk_lines_sums8(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        uint8_t* best, uint8_t flip, uint8_t fold, uint8_t turn,
-                        bint fresh) noexcept nogil
-    void rk_columns_sums16(const char** rows, Py_ssize_t count, Py_ssize_t width, uint16_t* best,
-                          uint16_t flip, uint16_t fold, uint16_t turn, uint16_t quiet, uint16_t top,
-                          bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
-    void rk_lines_sums16(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        uint16_t* best, uint16_t flip, uint16_t fold, uint16_t turn,
-                        bint fresh) noexcept nogil
-    void rk_columns_sums32(const char** rows, Py_ssize_t count, Py_ssize_t width, uint32_t* best,
-                          uint32_t flip, uint32_t fold, uint32_t turn, uint32_t quiet, uint32_t top,
-                          bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
-    void rk_lines_sums32(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        uint32_t* best, uint32_t flip, uint32_t fold, uint32_t turn,
-                        bint fresh) noexcept nogil
-    void rk_columns_sums64(const char** rows, Py_ssize_t count, Py_ssize_t width, uint64_t* best,
-                          uint64_t flip, uint64_t fold, uint64_t turn, uint64_t quiet, uint64_t top,
-                          bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
-    void rk_lines_sums64(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
-                        uint64_t* best, uint64_t flip, uint64_t fold, uint64_t turn,
-                        bint fresh) noexcept nogil
-    void rk_blocks_keys8(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                          Py_ssize_t width, int8_t* best, int8_t flip, int8_t fold,
-                          int8_t turn) noexcept nogil
-    void rk_blocks_keys16(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                          Py_ssize_t width, int16_t* best, int16_t flip, int16_t fold,
-                          int16_t turn) noexcept nogil
-    void rk_blocks_keys32(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                          Py_ssize_t width, int32_t* best, int32_t flip, int32_t fold,
-                          int32_t turn) noexcept nogil
-    void rk_blocks_keys64(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                          Py_ssize_t width, int64_t* best, int64_t flip, int64_t fold,
-                          int64_t turn) noexcept nogil
-    void rk_blocks_sums8(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                          Py_ssize_t width, uint8_t* best, uint8_t flip, uint8_t fold,
-                          uint8_t turn) noexcept nogil
-    void rk_blocks_sums16(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                          Py_ssize_t width, uint16_t* best, uint16_t flip, uint16_t fold,
-                          uint16_t turn) noexcept nogil
-    void rk_blocks_sums32(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                          Py_ssize_t width, uint32_t* best, uint32_t flip, uint32_t fold,
-                          uint32_t turn) noexcept nogil
-    void rk_blocks_sums64(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                          Py_ssize_t width, uint64_t* best, uint64_t flip, uint64_t fold,
-                          uint64_t turn) noexcept nogil
-    void rk_runs_keys8(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
-                        Py_ssize_t ahead, void* lanes, int8_t flip, int8_t fold, int8_t turn,
-                        int8_t least) noexcept nogil
-    void rk_runs_keys16(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
-                        Py_ssize_t ahead, void* lanes, int16_t flip, int16_t fold, int16_t turn,
-                        int16_t least) noexcept nogil
-    void rk_runs_keys32(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
-                        Py_ssize_t ahead, void* lanes, int32_t flip, int32_t fold, int32_t turn,
-                        int32_t least) noexcept nogil
-    void rk_runs_keys64(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
-                        Py_ssize_t ahead, void* lanes, int64_t flip, int64_t fold, int64_t turn,
-                        int64_t least) noexcept nogil
-    void rk_runs_sums8(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
-                        Py_ssize_t ahead, void* lanes, uint8_t flip, uint8_t fold, uint8_t turn,
-                        uint8_t least) noexcept nogil
-    void rk_runs_sums16(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
-                        Py_ssize_t ahead, void* lanes, uint16_t flip, uint16_t fold, uint16_t turn,
-                        uint16_t least) noexcept nogil
-    void rk_runs_sums32(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
-                        Py_ssize_t ahead, void* lanes, uint32_t flip, uint32_t fold, uint32_t turn,
-                        uint32_t least) noexcept nogil
-    void rk_runs_sums64(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                        Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes,
-                        Py_ssize_t ahead, void* lanes, uint64_t flip, uint64_t fold, uint64_t turn,
-                        uint64_t least) noexcept nogil
-    void rk_halve_keys8(const int8_t*, int8_t* to, Py_ssize_t count) noexcept nogil
-    void rk_third_keys8(const int8_t*, int8_t* to, Py_ssize_t count) noexcept nogil
-    void rk_halve_keys16(const int16_t*, int16_t* to, Py_ssize_t count) noexcept nogil
-    void rk_third_keys16(const int16_t*, int16_t* to, Py_ssize_t count) noexcept nogil
-    void rk_halve_keys32(const int32_t*, int32_t* to, Py_ssize_t count) noexcept nogil
-    void rk_third_keys32(const int32_t*, int32_t* to, Py_ssize_t count) noexcept nogil
-    void rk_halve_keys64(const int64_t*, int64_t* to, Py_ssize_t count) noexcept nogil
-    void rk_third_keys64(const int64_t*, int64_t* to, Py_ssize_t count) noexcept nogil
-    void rk_halve_sums8(const uint8_t*, uint8_t* to, Py_ssize_t count) noexcept nogil
-    void rk_third_sums8(const uint8_t*, uint8_t* to, Py_ssize_t count) noexcept nogil
-    void rk_halve_sums16(const uint16_t*, uint16_t* to, Py_ssize_t count) noexcept nogil
-    void rk_third_sums16(const uint16_t*, uint16_t* to, Py_ssize_t count) noexcept nogil
-    void rk_halve_sums32(const uint32_t*, uint32_t* to, Py_ssize_t count) noexcept nogil
-    void rk_third_sums32(const uint32_t*, uint32_t* to, Py_ssize_t count) noexcept nogil
-    void rk_halve_sums64(const uint64_t*, uint64_t* to, Py_ssize_t count) noexcept nogil
-    void rk_third_sums64(const uint64_t*, uint64_t* to, Py_ssize_t count) noexcept nogil
+    # Each is a macro, which takes the function of the words that it is given.
+    void rk_columns(const char** rows, Py_ssize_t count, Py_ssize_t width, void* best,
+                    int64_t flip, int64_t fold, int64_t turn, int64_t quiet, int64_t top,
+                    bint fresh, bint last, Py_ssize_t ahead) noexcept nogil
+    void rk_lines(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
+                  void* best, int64_t flip, int64_t fold, int64_t turn, bint fresh) noexcept nogil
+    void rk_blocks(const char* data, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t width,
+                      void* best, int64_t flip, int64_t fold, int64_t turn) noexcept nogil
+    void rk_runs(void* lanes, const char* data, Py_ssize_t count, Py_ssize_t stride,
+                 Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t bytes, Py_ssize_t ahead,
+                 int64_t flip, int64_t fold, int64_t turn, int64_t least) noexcept nogil
+    void rk_halve(const void*, void* to, Py_ssize_t count) noexcept nogil
+    void rk_third(const void*, void* to, Py_ssize_t count) noexcept nogil
+    void rk_meet(const void*, const void*, void* to, Py_ssize_t count) noexcept nogil
+    void rk_pick(const void*, void* to, Py_ssize_t count, Py_ssize_t run) noexcept nogil
+    void rk_give(const void* words, Py_ssize_t count, void* to, int64_t flip, int64_t fold,
+                 int64_t turn, int64_t quiet, int64_t top) noexcept nogil
     Py_ssize_t RK_NARROW
     Py_ssize_t RK_WIDE
-    void rk_give_keys8(const int8_t* words, Py_ssize_t count, int8_t* to, int8_t flip, int8_t fold,
-                       int8_t turn, int8_t quiet, int8_t top) noexcept nogil
-    void rk_give_keys16(const int16_t* words, Py_ssize_t count, int16_t* to, int16_t flip,
-                        int16_t fold, int16_t turn, int16_t quiet, int16_t top) noexcept nogil
-    void rk_give_keys32(const int32_t* words, Py_ssize_t count, int32_t* to, int32_t flip,
-                        int32_t fold, int32_t turn, int32_t quiet, int32_t top) noexcept nogil
-    void rk_give_keys64(const int64_t* words, Py_ssize_t count, int64_t* to, int64_t flip,
-                        int64_t fold, int64_t turn, int64_t quiet, int64_t top) noexcept nogil
 
 ctypedef fused word_t:
     int8_t                     # order keys, of which the largest is wanted

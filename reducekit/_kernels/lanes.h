@@ -381,7 +381,7 @@ V_LONG void rk_four(const char *x, ptrdiff_t stride, ptrdiff_t ahead, v_floats *
     *low = l; *high = h; *most = m; *least = n;
 }
 /* As `rk_each`, by fours and eights where that is exact, and into the span that is kept. */
-V_LONG void rk_blocks(const char *x, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
+V_LONG void rk_short_float_blocks(const char *x, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t ahead,
                       v_doubles *to, v_shorts *kept_most, v_shorts *kept_least,
                       const int brain) {
     v_doubles a = to[0], b = to[1], c = to[2], d = to[3];
@@ -430,7 +430,7 @@ V_CODE void rk_short_float_runs(const char *data, ptrdiff_t count, ptrdiff_t str
     for (run = 0; run < count; run++) {
         const uint16_t *x = (const uint16_t *)(data + run * stride);
         to[0] = to[1] = to[2] = to[3] = d_all(-0.0);
-        rk_blocks((const char *)x, size / 32, 64, ahead, to, &kept_most, &kept_least, brain);
+        rk_short_float_blocks((const char *)x, size / 32, 64, ahead, to, &kept_most, &kept_least, brain);
         a = to[0]; b = to[1]; c = to[2]; d = to[3];
         if (rest && (period > 1 || size < 32)) {
             RK_FILL(copy, x + (size - rest), rest, 0x8000);
@@ -747,7 +747,7 @@ V_CODE void rk_short_float_strip(const char *data, ptrdiff_t rows, ptrdiff_t str
     v_shorts kept_most = h_all(0), kept_least = kept_most;
     int k;
     if (brain) { kept_most = h_load(mosts); kept_least = h_load(leasts); }
-    rk_blocks(data, rows, stride, ahead, to, &kept_most, &kept_least, brain);
+    rk_short_float_blocks(data, rows, stride, ahead, to, &kept_most, &kept_least, brain);
     for (k = 0; k < 4; k++) d_store(sums + 8 * k, to[k]);
     if (brain) { memcpy(mosts, &kept_most, 64); memcpy(leasts, &kept_least, 64); }
 }

@@ -36,9 +36,9 @@
     void rk_blocks_##name(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t width, \
                           word *__restrict best, word flip, word fold, word turn)
 #define RK_RUNS_OF(name, word) \
-    void rk_runs_##name(const char *data, ptrdiff_t count, ptrdiff_t stride, ptrdiff_t outer, \
-                        ptrdiff_t outer_stride, ptrdiff_t bytes, ptrdiff_t ahead, void *lanes, \
-                        word flip, word fold, word turn, word least)
+    void rk_runs_##name(word *lanes, const char *data, ptrdiff_t count, ptrdiff_t stride, \
+                        ptrdiff_t outer, ptrdiff_t outer_stride, ptrdiff_t bytes, \
+                        ptrdiff_t ahead, word flip, word fold, word turn, word least)
 #define RK_GIVE(name, word, result) \
     V_ONCE void rk_give_##name(const word *words, ptrdiff_t count, word *to, word flip, word fold, \
                                word turn, word quiet, word top) { \
@@ -341,13 +341,14 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
                     key = (word)join(x, key); \
                 } \
             } \
-            ((word *)lanes)[run] = key; \
+            lanes[run] = key; \
         } \
     }
 #define RK_NARROW 256
 #define RK_WIDE 1           /* lanes of a run: one element */
 #endif
-/* Two or three neighbours become one. That stands in every kernel that folds, so it is called. */
+/* Two or three neighbours become one, or elements of two arrays. That stands in every kernel that
+   folds, so it is called. */
 #define RK_HALVE(name, word, join) \
     V_ONCE void rk_third_##name(const word *__restrict from, word *__restrict to, \
                                 ptrdiff_t count) { \
@@ -361,6 +362,11 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
                                 ptrdiff_t count) { \
         ptrdiff_t k; \
         for (k = 0; k < count; k++) to[k] = (word)join(from[2 * k], from[2 * k + 1]); \
+    } \
+    V_ONCE void rk_meet_##name(const word *a, const word *b, word *__restrict to, \
+                               ptrdiff_t count) { \
+        ptrdiff_t k; \
+        for (k = 0; k < count; k++) to[k] = (word)join(a[k], b[k]); \
     }
 #define RK_KEYS_FAMILY(bits) \
     RK_HALVE(keys##bits, int##bits##_t, RK_LARGER_OF) \
@@ -370,6 +376,52 @@ RK_GIVE(keys64, int64_t, RK_RESULT_64)
     RK_HALVE(sums##bits, uint##bits##_t, RK_ADD_WORDS) \
     RK_FAMILY(sums##bits, uint##bits##_t, RK_ITSELF, RK_ADD_WORDS, RK_ITSELF, \
               RK_ITSELF, RK_ADD_WORDS, RK_ADD_WORDS, RK_ITSELF, RK_IF_NEW)
+/* One of every `run` elements. Vectors are read from the first of these on to the one that holds the
+   last, and stored whole: arrays need 64 bytes behind both. Each of them gives the results their
+   places, for element r * run of all lies r * run % lanes of its vector. */
+#if RK_WIDE == 64
+#define RK_PICK(bits, word, lanes, all, times, equal, part, store) \
+    V_ONCE void rk_pick_##bits(const void *from, void *to, ptrdiff_t count, ptrdiff_t run) { \
+        const ptrdiff_t size = (bits) / 8; \
+        word places[64 / sizeof(word)]; \
+        const char *p = (const char *)from; \
+        char *t = (char *)to; \
+        __m512i at, of, shift; \
+        ptrdiff_t k; \
+        for (k = 0; k < (lanes); k++) places[k] = (word)(k * run * size); \
+        at = _mm512_loadu_si512(places); \
+        of = _mm512_srli_##all(at, 6); \
+        shift = _mm512_slli_##all(_mm512_and_si512(at, _mm512_set1_##all(1)), 3); \
+        at = _mm512_srli_##all(at, times); \
+        (void)shift; \
+        for (; count > 0; count -= (lanes), p += (lanes) * run * size, t += (lanes) * size) { \
+            const ptrdiff_t end = ((count < (lanes) ? count : (lanes)) - 1) * run * size; \
+            __m512i x = _mm512_setzero_si512(); \
+            for (k = 0; k <= end / 64; k++) \
+                x = part(x, equal(of, _mm512_set1_##all(k)), at, _mm512_loadu_si512(p + k * 64)); \
+            store; \
+        } \
+    }
+RK_PICK(8, uint16_t, 32, epi16, 1, _mm512_cmpeq_epi16_mask, _mm512_mask_permutexvar_epi16,
+        _mm256_storeu_si256((__m256i *)t, _mm512_cvtepi16_epi8(_mm512_srlv_epi16(x, shift))))
+RK_PICK(16, uint16_t, 32, epi16, 1, _mm512_cmpeq_epi16_mask, _mm512_mask_permutexvar_epi16,
+        _mm512_storeu_si512(t, x))
+RK_PICK(32, uint32_t, 16, epi32, 2, _mm512_cmpeq_epi32_mask, _mm512_mask_permutexvar_epi32,
+        _mm512_storeu_si512(t, x))
+RK_PICK(64, uint64_t, 8, epi64, 3, _mm512_cmpeq_epi64_mask, _mm512_mask_permutexvar_epi64,
+        _mm512_storeu_si512(t, x))
+#else
+#define RK_PICK(bits) \
+    V_ONCE void rk_pick_##bits(const void *from, void *to, ptrdiff_t count, ptrdiff_t run) { \
+        const uint##bits##_t *p = (const uint##bits##_t *)from; \
+        ptrdiff_t k; \
+        for (k = 0; k < count; k++) ((uint##bits##_t *)to)[k] = p[k * run]; \
+    }
+RK_PICK(8)
+RK_PICK(16)
+RK_PICK(32)
+RK_PICK(64)
+#endif
 RK_KEYS_FAMILY(8)
 RK_KEYS_FAMILY(16)
 RK_KEYS_FAMILY(32)
@@ -378,5 +430,29 @@ RK_SUMS_FAMILY(8)
 RK_SUMS_FAMILY(16)
 RK_SUMS_FAMILY(32)
 RK_SUMS_FAMILY(64)
+
+/* Each of these by the type of the words that it writes. */
+#define RK_OF(name, to) \
+    _Generic((to), int8_t *: rk_##name##_keys8, int16_t *: rk_##name##_keys16, \
+             int32_t *: rk_##name##_keys32, int64_t *: rk_##name##_keys64, \
+             uint8_t *: rk_##name##_sums8, uint16_t *: rk_##name##_sums16, \
+             uint32_t *: rk_##name##_sums32, uint64_t *: rk_##name##_sums64)
+#define rk_columns(rows, count, width, best, ...) \
+    RK_OF(columns, best)(rows, count, width, best, __VA_ARGS__)
+#define rk_lines(data, count, stride, width, best, ...) \
+    RK_OF(lines, best)(data, count, stride, width, best, __VA_ARGS__)
+#define rk_blocks(data, count, stride, width, best, ...) \
+    RK_OF(blocks, best)(data, count, stride, width, best, __VA_ARGS__)
+#define rk_runs(lanes, ...) RK_OF(runs, lanes)(lanes, __VA_ARGS__)
+#define rk_halve(from, to, count) RK_OF(halve, to)(from, to, count)
+#define rk_third(from, to, count) RK_OF(third, to)(from, to, count)
+#define rk_meet(a, b, to, count) RK_OF(meet, to)(a, b, to, count)
+#define rk_give(words, count, to, ...) \
+    _Generic((to), int8_t *: rk_give_keys8, int16_t *: rk_give_keys16, int32_t *: rk_give_keys32, \
+             int64_t *: rk_give_keys64)(words, count, to, __VA_ARGS__)
+#define rk_pick(from, to, count, run) \
+    _Generic((to), int8_t *: rk_pick_8, int16_t *: rk_pick_16, int32_t *: rk_pick_32, \
+             int64_t *: rk_pick_64, uint8_t *: rk_pick_8, uint16_t *: rk_pick_16, \
+             uint32_t *: rk_pick_32, uint64_t *: rk_pick_64)(from, to, count, run)
 
 #endif

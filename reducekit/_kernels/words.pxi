@@ -59,25 +59,6 @@ cdef inline void word_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
         a[i] = neutral[word_t](NULL)
 
 
-cdef inline void halve(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
-    if word_t is int8_t:
-        rk_halve_keys8(source, to, count)
-    elif word_t is int16_t:
-        rk_halve_keys16(source, to, count)
-    elif word_t is int32_t:
-        rk_halve_keys32(source, to, count)
-    elif word_t is int64_t:
-        rk_halve_keys64(source, to, count)
-    elif word_t is uint8_t:
-        rk_halve_sums8(source, to, count)
-    elif word_t is uint16_t:
-        rk_halve_sums16(source, to, count)
-    elif word_t is uint32_t:
-        rk_halve_sums32(source, to, count)
-    else:
-        rk_halve_sums64(source, to, count)
-
-
 cdef inline void run_lanes(const char* data, Py_ssize_t outer, Py_ssize_t outer_stride,
                            Py_ssize_t run, Py_ssize_t ahead, const state_t* state,
                            word_t* lanes) noexcept nogil:
@@ -107,7 +88,7 @@ cdef inline void run_lanes(const char* data, Py_ssize_t outer, Py_ssize_t outer_
                                         flip, fold, turn), lane[k])
                 # Of bytes, the largest key there is ends the search early.
                 if (are_keys[word_t](NULL) and sizeof(word_t) == 1 and b & 15 == 0
-                        and lane[0] == 127 and period == 1):
+                        and lane[0] == 127):
                     break
         if blocks == 0:             # of a strided run
             k = 0
@@ -139,39 +120,6 @@ cdef inline void run_lanes(const char* data, Py_ssize_t outer, Py_ssize_t outer_
         for k in range(<Py_ssize_t>(64 // sizeof(word_t))):
             lanes[k] = neutral[word_t](NULL) if k & (period - 1) else lanes[k]
         lanes[0] = join(best, lanes[0])
-
-
-cdef inline void some_vectors(const char* data, Py_ssize_t count, Py_ssize_t stride,
-                              Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
-                              Py_ssize_t ahead, const state_t* state, word_t* lanes) noexcept nogil:
-    """Fold up to 16 runs, and leave RK_WIDE bytes of lanes for each."""
-    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
-    cdef word_t least = neutral[word_t](NULL)
-    cdef Py_ssize_t bytes_ = run * sizeof(word_t)
-    if word_t is int8_t:
-        rk_runs_keys8(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
-                      turn, least)
-    elif word_t is int16_t:
-        rk_runs_keys16(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
-                      turn, least)
-    elif word_t is int32_t:
-        rk_runs_keys32(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
-                      turn, least)
-    elif word_t is int64_t:
-        rk_runs_keys64(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
-                      turn, least)
-    elif word_t is uint8_t:
-        rk_runs_sums8(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
-                      turn, least)
-    elif word_t is uint16_t:
-        rk_runs_sums16(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
-                      turn, least)
-    elif word_t is uint32_t:
-        rk_runs_sums32(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
-                      turn, least)
-    else:
-        rk_runs_sums64(data, count, stride, outer, outer_stride, bytes_, ahead, lanes, flip, fold,
-                      turn, least)
 
 
 cdef inline void word_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_stride,
@@ -208,8 +156,8 @@ cdef inline void word_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
         to = <word_t*>two
         if some:
             left = RK_WIDE // <Py_ssize_t>sizeof(word_t) if RK_WIDE > 1 else 1
-            some_vectors[word_t](data + first * kept_stride, count, kept_stride, outer,
-                                 outer_stride, run, ahead, state, source)
+            rk_runs(source, data + first * kept_stride, count, kept_stride, outer, outer_stride,
+                    run * sizeof(word_t), ahead, flip, fold, turn, neutral[word_t](NULL))
         else:
             left = 64 // sizeof(word_t)
             for i in range(count):
@@ -217,7 +165,7 @@ cdef inline void word_runs(const char* data, Py_ssize_t kept, Py_ssize_t kept_st
                                   state, source + i * left)
         while left > 1:
             left //= 2
-            halve(source, to, count * left)
+            rk_halve(source, to, count * left)
             swap = source
             source = to
             to = swap
@@ -232,74 +180,7 @@ cdef inline void word_columns(const char** rows, Py_ssize_t count, Py_ssize_t wi
     cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef word_t infinity = <word_t>(~neutral[word_t](NULL) - turn)
     cdef word_t quiet = <word_t>(infinity | (turn + 1) >> 1), top = <word_t>(infinity - turn)
-    if word_t is int8_t:
-        rk_columns_keys8(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
-                          last, ahead)
-    elif word_t is int16_t:
-        rk_columns_keys16(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
-                          last, ahead)
-    elif word_t is int32_t:
-        rk_columns_keys32(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
-                          last, ahead)
-    elif word_t is int64_t:
-        rk_columns_keys64(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
-                          last, ahead)
-    elif word_t is uint8_t:
-        rk_columns_sums8(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
-                          last, ahead)
-    elif word_t is uint16_t:
-        rk_columns_sums16(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
-                          last, ahead)
-    elif word_t is uint32_t:
-        rk_columns_sums32(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
-                          last, ahead)
-    else:
-        rk_columns_sums64(rows, count, width, best, flip, fold, turn, quiet, top, fresh,
-                          last, ahead)
-
-
-cdef inline void word_lines(const char* data, Py_ssize_t rows, Py_ssize_t stride, Py_ssize_t width,
-                            word_t* best, const state_t* state, bint fresh) noexcept nogil:
-    """The columns of rows that are close enough together for the processor to follow them."""
-    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
-    if word_t is int8_t:
-        rk_lines_keys8(data, rows, stride, width, best, flip, fold, turn, fresh)
-    elif word_t is int16_t:
-        rk_lines_keys16(data, rows, stride, width, best, flip, fold, turn, fresh)
-    elif word_t is int32_t:
-        rk_lines_keys32(data, rows, stride, width, best, flip, fold, turn, fresh)
-    elif word_t is int64_t:
-        rk_lines_keys64(data, rows, stride, width, best, flip, fold, turn, fresh)
-    elif word_t is uint8_t:
-        rk_lines_sums8(data, rows, stride, width, best, flip, fold, turn, fresh)
-    elif word_t is uint16_t:
-        rk_lines_sums16(data, rows, stride, width, best, flip, fold, turn, fresh)
-    elif word_t is uint32_t:
-        rk_lines_sums32(data, rows, stride, width, best, flip, fold, turn, fresh)
-    else:
-        rk_lines_sums64(data, rows, stride, width, best, flip, fold, turn, fresh)
-
-
-cdef inline void word_blocks(const char* data, Py_ssize_t rows, Py_ssize_t stride,
-                             Py_ssize_t width, word_t* best, const state_t* state) noexcept nogil:
-    """The columns of many rows, RK_NARROW bytes wide and more, in blocks that registers hold."""
-    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
-    if word_t is int8_t:
-        rk_blocks_keys8(data, rows, stride, width, best, flip, fold, turn)
-    elif word_t is int16_t:
-        rk_blocks_keys16(data, rows, stride, width, best, flip, fold, turn)
-    elif word_t is int32_t:
-        rk_blocks_keys32(data, rows, stride, width, best, flip, fold, turn)
-    elif word_t is int64_t:
-        rk_blocks_keys64(data, rows, stride, width, best, flip, fold, turn)
-    elif word_t is uint8_t:
-        rk_blocks_sums8(data, rows, stride, width, best, flip, fold, turn)
-    elif word_t is uint16_t:
-        rk_blocks_sums16(data, rows, stride, width, best, flip, fold, turn)
-    elif word_t is uint32_t:
-        rk_blocks_sums32(data, rows, stride, width, best, flip, fold, turn)
-    else:
-        rk_blocks_sums64(data, rows, stride, width, best, flip, fold, turn)
+    rk_columns(rows, count, width, best, flip, fold, turn, quiet, top, fresh, last, ahead)
 
 
 cdef inline void give(const word_t* words, Py_ssize_t step, Py_ssize_t count, word_t* to,
@@ -316,14 +197,8 @@ cdef inline void give(const word_t* words, Py_ssize_t step, Py_ssize_t count, wo
         words = to
     if count == 1:
         to[0] = quiet if words[0] > top else bits_of(words[0], flip, fold, turn)
-    elif word_t is int8_t:
-        rk_give_keys8(words, count, to, flip, fold, turn, quiet, top)
-    elif word_t is int16_t:
-        rk_give_keys16(words, count, to, flip, fold, turn, quiet, top)
-    elif word_t is int32_t:
-        rk_give_keys32(words, count, to, flip, fold, turn, quiet, top)
-    elif word_t is int64_t:
-        rk_give_keys64(words, count, to, flip, fold, turn, quiet, top)
+    elif word_t is int8_t or word_t is int16_t or word_t is int32_t or word_t is int64_t:
+        rk_give(words, count, to, flip, fold, turn, quiet, top)
     elif to != words:
         memcpy(to, words, count * sizeof(word_t))
 
@@ -362,10 +237,12 @@ cdef inline void word_far_rows(const char* data, Py_ssize_t columns, Py_ssize_t 
 cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
                            Py_ssize_t row_stride, state_t* state,
                            const word_t* kind, int order) noexcept nogil:
+    cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef word_t* a = <word_t*>state.a
     cdef bint away = state.far == 1 or far_apart(rows, row_stride)
     if columns * <Py_ssize_t>sizeof(word_t) < RK_NARROW and not away:
-        word_lines(data, rows, row_stride, columns, a, state, state.fresh)
+        # They are close enough together for the processor to follow them.
+        rk_lines(data, rows, row_stride, columns, a, flip, fold, turn, state.fresh)
         state.fresh = False
     elif away and (state.far < 2 or rows <= FEW_ROWS):
         word_far_rows(data, columns, rows, row_stride, state, kind)
@@ -373,7 +250,7 @@ cdef inline void word_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows
         if state.fresh:
             word_init(0, columns, state, kind, 0)
             state.fresh = False
-        word_blocks(data, rows, row_stride, columns, a, state)
+        rk_blocks(data, rows, row_stride, columns, a, flip, fold, turn)
 
 
 cdef inline void word_apart(const char** rows, Py_ssize_t count, Py_ssize_t columns, char* out,
@@ -404,25 +281,6 @@ cdef inline Py_ssize_t runs_that_fit(Py_ssize_t run, Py_ssize_t room) noexcept n
     return (2 * room if run % 2 == 0 or run % 3 == 0 else room) // run
 
 
-cdef inline void third(const word_t* source, word_t* to, Py_ssize_t count) noexcept nogil:
-    if word_t is int8_t:
-        rk_third_keys8(source, to, count)
-    elif word_t is int16_t:
-        rk_third_keys16(source, to, count)
-    elif word_t is int32_t:
-        rk_third_keys32(source, to, count)
-    elif word_t is int64_t:
-        rk_third_keys64(source, to, count)
-    elif word_t is uint8_t:
-        rk_third_sums8(source, to, count)
-    elif word_t is uint16_t:
-        rk_third_sums16(source, to, count)
-    elif word_t is uint32_t:
-        rk_third_sums32(source, to, count)
-    else:
-        rk_third_sums64(source, to, count)
-
-
 cdef void first_division(const word_t* v, word_t* to, Py_ssize_t count, Py_ssize_t by,
                          const state_t* state) noexcept nogil:
     """Every two or three elements become one.
@@ -447,20 +305,13 @@ cdef void first_division(const word_t* v, word_t* to, Py_ssize_t count, Py_ssize
                              take(v[3 * i + 2], flip, fold, turn))
 
 
-cdef inline void slide(const word_t* source, word_t* to, Py_ssize_t count,
-                       Py_ssize_t width) noexcept nogil:
-    cdef Py_ssize_t i
-    for i in range(count):
-        to[i] = join(source[i], source[i + width])
-
-
 cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* keys,
                      word_t* one, word_t* two, word_t* three, const state_t* state) noexcept nogil:
     """Reduce `kept` runs, one behind the other; the results are in one of the buffers.
 
     Runs are divided by two and by three with vectors. What is left (5, 7, 11 ...) is met by
     windows of 2, 4, 8 ... elements that begin at every element: more than is needed, but
-    all of it vectors; each run then takes the windows that cover it.
+    all of it vectors. Two or more of them cover a run; one of every `run` elements is taken.
     """
     cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef word_t* to = one
@@ -468,8 +319,8 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
     cdef word_t* swap
     cdef const word_t* source
     cdef const word_t* window
-    cdef word_t x
-    cdef Py_ssize_t b, i, k, width
+    cdef word_t* spare = keys + 4160 // sizeof(word_t)
+    cdef Py_ssize_t b, i, width, met = 1
     if run % 2 == 0 or run % 3 == 0:
         width = 2 if run % 2 == 0 else 3
         run //= width
@@ -493,10 +344,10 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
     while run % 2 == 0 or run % 3 == 0:
         if run % 2 == 0:
             run //= 2
-            halve(source, to, kept * run)
+            rk_halve(source, to, kept * run)
         else:
             run //= 3
-            third(source, to, kept * run)
+            rk_third(source, to, kept * run)
         source = to
         swap = to
         to = other
@@ -507,24 +358,25 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
     other = three
     width = 1
     while 2 * width <= run:
-        slide(window, to, kept * run - 2 * width + 1, width)
+        rk_meet(window, window + width, to, kept * run - 2 * width + 1)
         window = to
         swap = to
         to = other
         other = swap
         width *= 2
+        if not are_keys[word_t](NULL) and run & width:
+            # What an element begins, and what follows it: of sums, windows share nothing.
+            rk_meet(source, window + met, keys, kept * run - run + 1)
+            source = keys
+            swap = keys
+            keys = spare
+            spare = swap
+            met += width
     if are_keys[word_t](NULL):         # an extreme may meet an element twice
-        for i in range(kept):
-            to[i] = join(window[i * run + run - width], window[i * run])
-    elif run - width == 1:             # of 5, 10, 15 ...: without a loop inside
-        for i in range(kept):
-            to[i] = join(source[i * run + width], window[i * run])
-    else:
-        for i in range(kept):
-            x = window[i * run]
-            for k in range(width, run):
-                x = join(source[i * run + k], x)
-            to[i] = x
+        rk_meet(window, window + run - width, to, kept * run - run + 1)
+        source = to
+        to = other
+    rk_pick(source, to, kept, run)
     return to
 
 
@@ -532,10 +384,10 @@ cdef inline void word_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
                             Py_ssize_t outer, Py_ssize_t outer_stride, Py_ssize_t run,
                             state_t* state, const word_t* kind, int order) noexcept nogil:
     cdef word_t* a = <word_t*>state.a
-    cdef int64_t keys[1024]
-    cdef int64_t one[512]
-    cdef int64_t two[512]
-    cdef int64_t three[512]
+    cdef int64_t keys[1040]            # twice 4096 bytes, and what vectors read on
+    cdef int64_t one[520]
+    cdef int64_t two[520]
+    cdef int64_t three[520]
     cdef const word_t* results
     cdef Py_ssize_t i, o, start, size, most = runs_that_fit(run, 4096 // sizeof(word_t))
     for o in range(outer):
@@ -557,10 +409,10 @@ cdef inline void word_short(const char* data, Py_ssize_t kept, Py_ssize_t kept_s
 cdef inline bint word_few_runs(const char* data, Py_ssize_t kept, Py_ssize_t run,
                                Py_ssize_t unused, char* out, const state_t* state,
                                const word_t* kind, int order) noexcept nogil:
-    cdef int64_t keys[1024]
-    cdef int64_t one[512]
-    cdef int64_t two[512]
-    cdef int64_t three[512]
+    cdef int64_t keys[1040]            # twice 4096 bytes, and what vectors read on
+    cdef int64_t one[520]
+    cdef int64_t two[520]
+    cdef int64_t three[520]
     cdef const word_t* results
     cdef Py_ssize_t size, start = 0, most = runs_that_fit(run, 4096 // sizeof(word_t))
     while start < kept:
