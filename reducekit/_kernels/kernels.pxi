@@ -298,8 +298,8 @@ cdef void use_extremes(kernels_t* k, bint least) noexcept:
     cdef int64_t top = <int64_t>(<uint64_t>1 << 63)
     use_word[int8_t](&k[0], NULL, signs ^ 0x80, 0)
     k[0].finish = bool_finish
-    k[0].few_rows = NULL         # its finish has something to do
-    k[0].few_runs = NULL
+    k[0].few_rows = bool_few_rows
+    k[0].few_runs = NULL         # its finish has something to do
     k[0].apart = NULL
     use_word[int8_t](&k[1], NULL, signs, 0)
     use_word[int16_t](&k[2], NULL, signs, 0)

@@ -461,3 +461,17 @@ cdef Py_ssize_t bool_finish(Py_ssize_t count, Py_ssize_t step, double terms, cha
     for i in range(count):
         (<uint8_t*>(out + i * out_stride))[0] = a[i * step] != flip
     return 0
+
+
+cdef bint bool_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
+                        Py_ssize_t row_stride, char* out, const state_t* state,
+                        const void* kind, int order) noexcept nogil:
+    cdef Py_ssize_t start, size, i
+    cdef uint8_t* to
+    for start in range(0, columns, 8192):       # what is written is in the first cache still
+        size = columns - start if columns - start < 8192 else 8192
+        to = <uint8_t*>out + start
+        word_few_rows[int8_t](data + start, size, rows, row_stride, <char*>to, state, NULL, 0)
+        for i in range(size):
+            to[i] = to[i] != 0
+    return True
