@@ -467,7 +467,7 @@ cdef Py_ssize_t half_finish(Py_ssize_t count, Py_ssize_t step, double terms, cha
     cdef uint16_t results[1024]
     cdef double s, t
     cdef Py_ssize_t i, found = 0
-    cdef int32_t unsure = 1 if terms > MOST_HALVES else 0
+    cdef uint64_t unsure = 1 if terms > MOST_HALVES else 0
     if terms == 0:
         memset(results, 0, count * 2)
         emit(results, count, out, out_stride)
@@ -476,8 +476,8 @@ cdef Py_ssize_t half_finish(Py_ssize_t count, Py_ssize_t step, double terms, cha
         for i in range(count):
             a[i] = a[i * step]
             b[i] = b[i * step]
-    for i in range(count):
-        unsure += 1 if b[i] != 0 or a[i] - a[i] != 0 else 0
+    for i in range(count):              # not zero, or not finite: as bits, for vectors
+        unsure |= rk_bits64(b[i]) << 1 | rk_bits64(a[i] - a[i])
     rk_doubles_to_halves(a, results, count)
     if unsure:
         for i in range(count):
