@@ -384,9 +384,9 @@ cdef inline void enter_rows(const char* data, Py_ssize_t columns, Py_ssize_t cou
 cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t count,
                              Py_ssize_t row_stride, double* high, double* low, double* lost,
                              const narrow_t* kind) noexcept nogil:
-    cdef double sum[BLOCK]
-    cdef uint32_t peak[1024]
-    cdef uint32_t least[1024]
+    cdef double sum[2 * BLOCK]
+    cdef uint32_t peak[BLOCK]
+    cdef uint32_t least[BLOCK]
     cdef float copied[128]      # of four rows
     cdef narrow_t edge[128]
     cdef Py_ssize_t size = sizeof(narrow_t)
@@ -401,7 +401,7 @@ cdef inline void narrow_rows(const char* data, Py_ssize_t columns, Py_ssize_t co
         group = count - first if count - first < 128 else 128
         start = head
         while start < last:
-            width = last - start if last - start < BLOCK else BLOCK
+            width = last - start if last - start < 2 * BLOCK else 2 * BLOCK
             for j in range(width):
                 sum[j] = -0.0
             for j in range(width // 2):
