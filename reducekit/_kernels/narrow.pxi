@@ -23,6 +23,15 @@ cdef inline void enter(double* a, double* b, double x) noexcept nogil:
     a[0] = s
 
 
+cdef inline bint all_finite(const double* x, Py_ssize_t count) noexcept nogil:
+    # As bits, which compilers join in vectors; truth values they do not.
+    cdef uint64_t odd = 0
+    cdef Py_ssize_t i
+    for i in range(count):
+        odd |= rk_bits64(x[i] - x[i])
+    return odd == 0
+
+
 cdef inline void narrow_init(Py_ssize_t first, Py_ssize_t count, state_t* state,
                              const void* kind, int order) noexcept nogil:
     cdef double* a = <double*>state.a
@@ -289,8 +298,7 @@ cdef inline bint narrow_short_few(const char* data, Py_ssize_t kept, Py_ssize_t 
     cdef const double* source
     cdef narrow_t* to = <narrow_t*>out
     cdef uint32_t high, low
-    cdef int32_t odd
-    cdef Py_ssize_t i, size, start = 0, most = runs_that_fit(run, 512)
+    cdef Py_ssize_t size, start = 0, most = runs_that_fit(run, 512)
     while start < kept:
         size = kept - start if kept - start < most else most
         if RK_THREES and run == 3:
@@ -305,11 +313,8 @@ cdef inline bint narrow_short_few(const char* data, Py_ssize_t kept, Py_ssize_t 
             continue
         source = sum_short[narrow_t](<const narrow_t*>data + start * run, size, run, wide, floats,
                                      one, two, &high, &low)
-        odd = 0
-        for i in range(size):
-            odd |= 1 if source[i] - source[i] != 0 else 0
         # As in narrow_finish: at most 32 elements, so five bits more.
-        if odd or narrow_t is not half_t and (high >> 23) + 24 + 5 > ((low + 1) >> 23) + 53:
+        if not all_finite(source, size) or narrow_t is not half_t and (high >> 23) + 24 + 5 > ((low + 1) >> 23) + 53:
             return False
         round_finite[narrow_t](source, size, to + start)
         start += most
@@ -531,8 +536,7 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
     if few:
         for i in range(count):
             unsure |= 1 if (c[i] >> 23) + bits + growth > ((d[i] + 1) >> 23) + 53 else 0
-            unsure |= 1 if a[i] - a[i] != 0 else 0
-        if not unsure:
+        if not unsure and all_finite(a, count):
             round_finite[bound_t](a, count, low)
             emit_narrow[bound_t](low, count, out, out_stride)
             return 0
@@ -580,8 +584,7 @@ cdef inline bint narrow_few(const char* data, Py_ssize_t columns, Py_ssize_t row
                             const narrow_t* kind, int order) noexcept nogil:
     cdef double total[1056]
     cdef narrow_t* to = <narrow_t*>out
-    cdef Py_ssize_t j
-    cdef bint sure = True
+    cdef bint sure
     if narrow_t is float:
         sure = rk_few_floats(data, columns, rows, row_stride, to)
     elif narrow_t is brain_t:
@@ -590,8 +593,7 @@ cdef inline bint narrow_few(const char* data, Py_ssize_t columns, Py_ssize_t row
             round_finite[narrow_t](total, columns, to)
     else:
         rk_short_float_rows(data, columns, rows, row_stride, total, NULL, NULL, False)
-        for j in range(columns):
-            sure &= total[j] - total[j] == 0
+        sure = all_finite(total, columns)
         if sure:
             rk_doubles_to_halves(total, <uint16_t*>to, columns)
     return sure

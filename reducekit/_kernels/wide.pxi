@@ -129,15 +129,11 @@ cdef bint wide_short_few(const char* data, Py_ssize_t kept, Py_ssize_t run, Py_s
     cdef double sums[512]
     cdef double rests[512]
     cdef double* to = <double*>out
-    cdef int64_t odd
     cdef Py_ssize_t i, size, start = 0, most = 1024 // run
     while start < kept:
         size = kept - start if kept - start < most else most
         wide_sum_short(<const double*>data + start * run, size, run, sums, rests)
-        odd = 0
-        for i in range(size):
-            odd |= 1 if sums[i] - sums[i] != 0 else 0
-        if odd:
+        if not all_finite(sums, size):
             return False
         for i in range(size):
             to[start + i] = sums[i] if rests[i] == 0 else sums[i] + rests[i]
