@@ -410,7 +410,65 @@ RK_PICK(32, uint32_t, 16, epi32, 2, _mm512_cmpeq_epi32_mask, _mm512_mask_permute
         _mm512_storeu_si512(t, x))
 RK_PICK(64, uint64_t, 8, epi64, 3, _mm512_cmpeq_epi64_mask, _mm512_mask_permutexvar_epi64,
         _mm512_storeu_si512(t, x))
+/* Five or seven neighbours become one. Of every two vectors, a permutation for each neighbour brings
+   elements to the places of their results, and a mask says to which. */
+#define RK_PARTS 1
+#define RK_PART_BY(by, name, bits, word, least, joined) \
+    V_ONCE void rk_part##by##_##name(const word *from, word *to, ptrdiff_t count) { \
+        enum { lanes = 512 / (bits) }; \
+        word at[lanes]; \
+        uint32_t masks[((by) + 1) / 2][by]; \
+        char copy[64 * (by)]; \
+        __m512i places[by], x, y, all; \
+        ptrdiff_t i, j, k; \
+        for (i = 0; i < lanes; i++) at[i] = (word)(i * (by)); \
+        for (k = 0; k < (by); k++) { \
+            places[k] = _mm512_add_epi##bits(_mm512_loadu_si512(at), _mm512_set1_epi##bits(k)); \
+            for (j = 0; j < (by); j += 2) \
+                masks[j / 2][k] = _mm512_cmpeq_epi##bits##_mask( \
+                    _mm512_srli_epi##bits(places[k], (bits) == 16 ? 6 : (bits) == 32 ? 5 : 4), \
+                    _mm512_set1_epi##bits(j / 2)); \
+        } \
+        __asm__("" : "=m"(copy));            /* a compiler does not see that it is set */ \
+        for (; count > 0; count -= lanes, from += lanes * (by), to += lanes) { \
+            const char *p = (const char *)from; \
+            if (count < lanes) \
+                p = (const char *)memcpy(copy, p, (size_t)(count * (by)) * sizeof(word)); \
+            all = _mm512_set1_epi##bits(least); \
+            for (j = 0; j < (by); j += 2) { \
+                x = _mm512_loadu_si512(p + 64 * j); \
+                y = j + 1 < (by) ? _mm512_loadu_si512(p + 64 * j + 64) : x; \
+                for (k = 0; k < (by); k++) \
+                    all = joined(all, masks[j / 2][k], all, \
+                                 _mm512_permutex2var_epi##bits(x, places[k], y)); \
+            } \
+            if (count < lanes) memcpy(to, &all, (size_t)count * sizeof(word)); \
+            else _mm512_storeu_si512(to, all); \
+        } \
+    }
+#define RK_PART(name, bits, word, least, joined) \
+    RK_PART_BY(5, name, bits, word, least, joined) \
+    RK_PART_BY(7, name, bits, word, least, joined) \
+    V_CODE void rk_part_##name(const word *from, word *to, ptrdiff_t count, ptrdiff_t by) { \
+        if (by == 5) rk_part5_##name(from, to, count); \
+        else rk_part7_##name(from, to, count); \
+    }
+RK_PART(keys16, 16, int16_t, INT16_MIN, _mm512_mask_max_epi16)
+RK_PART(keys32, 32, int32_t, INT32_MIN, _mm512_mask_max_epi32)
+RK_PART(keys64, 64, int64_t, INT64_MIN, _mm512_mask_max_epi64)
+RK_PART(sums16, 16, uint16_t, 0, _mm512_mask_add_epi16)
+RK_PART(sums32, 32, uint32_t, 0, _mm512_mask_add_epi32)
+RK_PART(sums64, 64, uint64_t, 0, _mm512_mask_add_epi64)
+V_CODE void rk_part_none(const void *from, void *to, ptrdiff_t count, ptrdiff_t by) {
+    (void)from, (void)to, (void)count, (void)by;
+}
+#define rk_part(from, to, count, by) \
+    _Generic((to), int8_t *: rk_part_none, int16_t *: rk_part_keys16, int32_t *: rk_part_keys32, \
+             int64_t *: rk_part_keys64, uint8_t *: rk_part_none, uint16_t *: rk_part_sums16, \
+             uint32_t *: rk_part_sums32, uint64_t *: rk_part_sums64)(from, to, count, by)
 #else
+#define RK_PARTS 0
+#define rk_part(from, to, count, by) ((void)0)
 #define RK_PICK(bits) \
     V_ONCE void rk_pick_##bits(const void *from, void *to, ptrdiff_t count, ptrdiff_t run) { \
         const uint##bits##_t *p = (const uint##bits##_t *)from; \

@@ -309,7 +309,8 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
                      word_t* one, word_t* two, word_t* three, const state_t* state) noexcept nogil:
     """Reduce `kept` runs, one behind the other; the results are in one of the buffers.
 
-    Runs are divided by two and by three with vectors. What is left (5, 7, 11 ...) is met by
+    Runs are divided by two and by three with vectors, and by five and by seven where vectors can be
+    permuted at will. What is left (11, 13 ...) is met by
     windows of 2, 4, 8 ... elements that begin at every element: more than is needed, but
     all of it vectors. Two or more of them cover a run; one of every `run` elements is taken.
     """
@@ -341,13 +342,19 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
                        * <Py_ssize_t>(256 // sizeof(word_t)), kept * run):
             keys[i] = take(v[i], flip, fold, turn)
         source = keys
-    while run % 2 == 0 or run % 3 == 0:
+    while True:
         if run % 2 == 0:
             run //= 2
             rk_halve(source, to, kept * run)
-        else:
+        elif run % 3 == 0:
             run //= 3
             rk_third(source, to, kept * run)
+        elif RK_PARTS and sizeof(word_t) > 1 and (run % 5 == 0 or run % 7 == 0):
+            width = 5 if run % 5 == 0 else 7
+            run //= width
+            rk_part(source, to, kept * run, width)
+        else:
+            break
         source = to
         swap = to
         to = other
