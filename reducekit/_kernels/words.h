@@ -410,48 +410,40 @@ RK_PICK(32, uint32_t, 16, epi32, 2, _mm512_cmpeq_epi32_mask, _mm512_mask_permute
         _mm512_storeu_si512(t, x))
 RK_PICK(64, uint64_t, 8, epi64, 3, _mm512_cmpeq_epi64_mask, _mm512_mask_permutexvar_epi64,
         _mm512_storeu_si512(t, x))
-/* Five or seven neighbours become one. Of every two vectors, a permutation for each neighbour brings
-   elements to the places of their results, and a mask says to which. */
-#define RK_PARTS 1
-#define RK_PART_BY(by, name, bits, word, least, joined) \
-    V_ONCE void rk_part##by##_##name(const word *from, word *to, ptrdiff_t count) { \
-        enum { lanes = 512 / (bits) }; \
+/* `by` neighbours become one, at most RK_PARTS. Of every two vectors, a permutation for each
+   neighbour brings elements to the places of their results, and a mask says to which. */
+#define RK_PARTS 13
+#define RK_PART(name, bits, word, least, joined) \
+    V_ONCE void rk_part_##name(const word *from, word *to, ptrdiff_t count, ptrdiff_t by) { \
+        enum { lanes = 512 / (bits), wide = (bits) == 16 ? 6 : (bits) == 32 ? 5 : 4 }; \
         word at[lanes]; \
-        uint32_t masks[((by) + 1) / 2][by]; \
-        char copy[64 * (by)]; \
-        __m512i places[by], x, y, all; \
+        uint32_t masks[(RK_PARTS + 1) / 2][RK_PARTS]; \
+        char copy[64 * RK_PARTS]; \
+        __m512i places[RK_PARTS], x, y, all; \
         ptrdiff_t i, j, k; \
-        for (i = 0; i < lanes; i++) at[i] = (word)(i * (by)); \
-        for (k = 0; k < (by); k++) { \
+        for (i = 0; i < lanes; i++) at[i] = (word)(i * by); \
+        for (k = 0; k < by; k++) { \
             places[k] = _mm512_add_epi##bits(_mm512_loadu_si512(at), _mm512_set1_epi##bits(k)); \
-            for (j = 0; j < (by); j += 2) \
-                masks[j / 2][k] = _mm512_cmpeq_epi##bits##_mask( \
-                    _mm512_srli_epi##bits(places[k], (bits) == 16 ? 6 : (bits) == 32 ? 5 : 4), \
-                    _mm512_set1_epi##bits(j / 2)); \
+            for (j = 0; 2 * j < by; j++) \
+                masks[j][k] = _mm512_cmpeq_epi##bits##_mask( \
+                    _mm512_srli_epi##bits(places[k], wide), _mm512_set1_epi##bits(j)); \
         } \
         __asm__("" : "=m"(copy));            /* a compiler does not see that it is set */ \
-        for (; count > 0; count -= lanes, from += lanes * (by), to += lanes) { \
+        for (; count > 0; count -= lanes, from += lanes * by, to += lanes) { \
             const char *p = (const char *)from; \
             if (count < lanes) \
-                p = (const char *)memcpy(copy, p, (size_t)(count * (by)) * sizeof(word)); \
+                p = (const char *)memcpy(copy, p, (size_t)(count * by) * sizeof(word)); \
             all = _mm512_set1_epi##bits(least); \
-            for (j = 0; j < (by); j += 2) { \
-                x = _mm512_loadu_si512(p + 64 * j); \
-                y = j + 1 < (by) ? _mm512_loadu_si512(p + 64 * j + 64) : x; \
-                for (k = 0; k < (by); k++) \
-                    all = joined(all, masks[j / 2][k], all, \
+            for (j = 0; 2 * j < by; j++, p += 128) { \
+                x = _mm512_loadu_si512(p); \
+                y = 2 * j + 1 < by ? _mm512_loadu_si512(p + 64) : x; \
+                for (k = 0; k < by; k++) \
+                    all = joined(all, masks[j][k], all, \
                                  _mm512_permutex2var_epi##bits(x, places[k], y)); \
             } \
             if (count < lanes) memcpy(to, &all, (size_t)count * sizeof(word)); \
             else _mm512_storeu_si512(to, all); \
         } \
-    }
-#define RK_PART(name, bits, word, least, joined) \
-    RK_PART_BY(5, name, bits, word, least, joined) \
-    RK_PART_BY(7, name, bits, word, least, joined) \
-    V_CODE void rk_part_##name(const word *from, word *to, ptrdiff_t count, ptrdiff_t by) { \
-        if (by == 5) rk_part5_##name(from, to, count); \
-        else rk_part7_##name(from, to, count); \
     }
 RK_PART(keys16, 16, int16_t, INT16_MIN, _mm512_mask_max_epi16)
 RK_PART(keys32, 32, int32_t, INT32_MIN, _mm512_mask_max_epi32)

@@ -349,8 +349,10 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
         elif run % 3 == 0:
             run //= 3
             rk_third(source, to, kept * run)
-        elif RK_PARTS and sizeof(word_t) > 1 and (run % 5 == 0 or run % 7 == 0):
-            width = 5 if run % 5 == 0 else 7
+        elif RK_PARTS and sizeof(word_t) > 1 and run > 1:
+            width = 5 if run % 5 == 0 else 7 if run % 7 == 0 else run
+            if width > RK_PARTS:
+                break
             run //= width
             rk_part(source, to, kept * run, width)
         else:
