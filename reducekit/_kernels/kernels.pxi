@@ -71,8 +71,8 @@ cdef extern from "lanes.h":
     void rk_short_float_runs(const char*, Py_ssize_t count, Py_ssize_t stride, Py_ssize_t ahead,
                              Py_ssize_t size, int period, double* sums, uint16_t* span,
                              bint brain) noexcept nogil
-    bint rk_certain_floats(const double* a, const double* b, const float* peaks,
-                           Py_ssize_t count, double factor, float* out) noexcept nogil
+    Py_ssize_t rk_certain_floats(const double* a, const double* b, const float* peaks,
+                                 Py_ssize_t count, double factor, float* out) noexcept nogil
     void rk_double_rows(const char*, Py_ssize_t width, Py_ssize_t rows, Py_ssize_t stride,
                         int far, const char* after, double* sums, double* rests, double* peak,
                         bint peaks) noexcept nogil

@@ -459,17 +459,18 @@ V_CODE void rk_short_float_runs(const char *data, ptrdiff_t count, ptrdiff_t str
     }
 }
 
-/* Pairs a + b, with an error of at most `factor` times `peaks`, to float32; true if all results are
-   finite and certain: if both ends of what the sum may be round to the same. */
-V_CODE int rk_certain_floats(const double *a, const double *b, const float *peaks,
-                             ptrdiff_t count, double factor, float *out) {
-    v_doubles f = d_all(factor), u = d_all(ldexp(4.0, -53)), odd = d_all(0), x, y, s, t, e;
+/* Pairs a + b, with an error of at most `factor` times `peaks`, to float32: how many of the first are
+   finite and certain, so that both ends of what the sum may be round to the same. All, or up to 16
+   at a time. */
+V_CODE ptrdiff_t rk_certain_floats(const double *a, const double *b, const float *peaks,
+                                   ptrdiff_t count, double factor, float *out) {
+    v_doubles f = d_all(factor), u = d_all(ldexp(4.0, -53)), odd, x, y, s, t, e;
     v_doubles low[2], high[2];
-    v_floats apart = f_all(0), to, other;
+    v_floats to, other;
     double c[16], d[16];
-    float p[16], last[16], bits[16];
+    float p[16], last[16];
+    v_shorts any;
     ptrdiff_t i;
-    uint32_t any = 0;
     int k;
     for (i = 0; i < count; i += 16) {
         const double *at = a + i, *rest = b + i;
@@ -482,6 +483,7 @@ V_CODE int rk_certain_floats(const double *a, const double *b, const float *peak
             rest = d;
             peak = p;
         }
+        odd = d_all(0);
         for (k = 0; k < 2; k++) {
             x = d_load(at + 8 * k);
             y = d_load(rest + 8 * k);
@@ -490,21 +492,23 @@ V_CODE int rk_certain_floats(const double *a, const double *b, const float *peak
             e = d_add(d_mul(f, d_floats(peak + 8 * k)), d_mul(u, d_abs(s)));
             low[k] = d_total(s, d_sub(t, e));
             high[k] = d_total(s, d_add(t, e));
-            odd = d_add(odd, d_sub(low[k], low[k]));       /* NaN where not finite */
+            odd = d_or(odd, d_sub(low[k], low[k]));       /* NaN where not finite */
         }
         to = f_doubles(low[0], low[1]);
         other = f_doubles(high[0], high[1]);
-        apart = f_or(apart, f_xor(to, other));
+        to = f_xor(to, other);
+        memcpy(&x, &to, 64);
+        odd = d_or(odd, x);
+        memcpy(&any, &odd, 64);
+        if (h_over(any, 0)) return i;
         if (count - i < 16) {
-            f_store(last, to);
+            f_store(last, other);
             memcpy(out + i, last, (size_t)(count - i) * 4);
         } else {
-            f_store(out + i, to);
+            f_store(out + i, other);
         }
     }
-    f_store(bits, apart);
-    for (k = 0; k < 16; k++) any |= rk_bits32(bits[k]);
-    return !any && d_sum(odd) == 0;
+    return count;
 }
 
 /* ---------------------------------------------------------------- rows

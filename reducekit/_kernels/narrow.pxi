@@ -497,6 +497,70 @@ cdef Py_ssize_t half_finish(Py_ssize_t count, Py_ssize_t step, double terms, cha
     return found
 
 
+cdef inline uint32_t growth_of(double terms) noexcept nogil:
+    """Bits that a sum may have above its largest element."""
+    return 1 if terms < 2 else <uint32_t>(rk_bits64(terms - 0.5) >> 52) - 1022
+
+
+cdef inline bint is_exact(uint32_t most, uint32_t least, uint32_t growth,
+                          const bound_t* kind) noexcept nogil:
+    # All elements are multiples of the last bit of the smallest. Where the largest sum possible has
+    # no more than 53 bits above it, nothing was ever rounded.
+    cdef uint32_t bits
+    if bound_t is brain_t:
+        bits = 8
+    else:
+        bits = 24
+    return (most >> 23) + bits + growth <= ((least + 1) >> 23) + 53
+
+
+cdef Py_ssize_t look_again(Py_ssize_t first, Py_ssize_t count, uint32_t growth, double factor,
+                           bound_t* low, Py_ssize_t* suspects, const state_t* state,
+                           bint few) noexcept nogil:
+    """Results whose bounds differ are suspects; how many."""
+    cdef const double* a = <const double*>state.a + first
+    cdef const double* b = <const double*>state.b + first
+    cdef const uint32_t* c = <const uint32_t*>state.c + first
+    cdef const uint32_t* d = <const uint32_t*>state.d + first
+    cdef bound_t high[1024]
+    cdef double above[1024]
+    cdef double below[1024]
+    cdef double s, t, e, z
+    cdef Py_ssize_t i, found = 0
+    cdef int32_t unsure = 0
+    below[0] = above[0] = 0            # a compiler does not know that there are outputs
+    for i in range(count):
+        e = factor * <double>rk_float(c[i] if c[i] < 0x7f800000 else 0x7f800000)
+        above[i] = e
+        if few:
+            above[i] = 0 if is_exact[bound_t](c[i], d[i], growth, NULL) else e
+    for i in range(count):
+        s = a[i] if b[i] == 0 else a[i] + b[i]      # -0.0 stays as it is
+        t = b[i] - (s - a[i])
+        e = above[i]
+        e = e + 4 * ROUND_OFF * (s if s > 0 else -s) if e != 0 else e
+        z = t - e
+        below[i] = s if z == 0 else s + z
+        z = t + e
+        above[i] = s if z == 0 else s + z
+    round_finite[bound_t](below, count, low)
+    round_finite[bound_t](above, count, high)
+    for i in range(count):
+        unsure += 1 if differ[bound_t](low[i], high[i]) else 0
+    if not unsure and all_finite(a, count):
+        return 0
+    for i in range(count):
+        if isnan(a[i]):
+            # The payload depends on how the compiler ordered the operands of a sum.
+            low[i] = rounded[bound_t](rk_double(<uint64_t>0x7ff8000000000000ULL), NULL)
+        elif not isfinite(a[i]):
+            low[i] = rounded[bound_t](a[i], NULL)
+        elif differ[bound_t](low[i], high[i]):
+            suspects[found] = first + i
+            found += 1
+    return found
+
+
 cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double terms, char* out,
                                      Py_ssize_t out_stride, Py_ssize_t* suspects,
                                      state_t* state, const bound_t* kind,
@@ -506,16 +570,10 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
     cdef uint32_t* c = <uint32_t*>state.c
     cdef uint32_t* d = <uint32_t*>state.d
     cdef bound_t low[1024]
-    cdef bound_t high[1024]
-    cdef double above[1024]
-    cdef double below[1024]
-    cdef Py_ssize_t i, found = 0
+    cdef Py_ssize_t i, first = 0, size = count, found = 0
     cdef int32_t unsure = 0
-    cdef double s, t, e, z
     cdef bint few = state.few or bound_t is brain_t
-    cdef uint32_t bits = 8 if bound_t is brain_t else 24
-    # Bits that the sum may have above the largest element.
-    cdef uint32_t growth = 1 if terms < 2 else <uint32_t>(rk_bits64(terms - 0.5) >> 52) - 1022
+    cdef uint32_t growth = growth_of(terms)
     # The second part of a pair is rounded too, at most twice an addition to the pair. That
     # counts beside the chains from some 10^9 terms on.
     cdef double factor = (ROUND_OFF * state.steps
@@ -531,50 +589,23 @@ cdef inline Py_ssize_t narrow_finish(Py_ssize_t count, Py_ssize_t step, double t
             b[i] = b[i * step]
             c[i] = c[i * step]
             d[i] = d[i * step]
-    # All elements are multiples of the last bit of the smallest. Where the largest sum
-    # possible has no more than 53 bits above it, nothing was ever rounded.
     if few:
         for i in range(count):
-            unsure |= 1 if (c[i] >> 23) + bits + growth > ((d[i] + 1) >> 23) + 53 else 0
+            unsure |= 0 if is_exact[bound_t](c[i], d[i], growth, NULL) else 1
         if not unsure and all_finite(a, count):
             round_finite[bound_t](a, count, low)
             emit_narrow[bound_t](low, count, out, out_stride)
             return 0
-        unsure = 0
-    if bound_t is float and not few and count > 2:      # two by themselves take less time
-        if rk_certain_floats(a, b, <const float*>c, count, factor, low):
-            emit_narrow[bound_t](low, count, out, out_stride)
-            return 0
-    below[0] = above[0] = 0            # a compiler does not know that there are outputs
-    for i in range(count):
-        e = factor * <double>rk_float(c[i] if c[i] < 0x7f800000 else 0x7f800000)
-        above[i] = e
-        if few:
-            above[i] = 0 if (c[i] >> 23) + bits + growth <= ((d[i] + 1) >> 23) + 53 else e
-    for i in range(count):
-        s = a[i] if b[i] == 0 else a[i] + b[i]      # -0.0 stays as it is
-        t = b[i] - (s - a[i])
-        e = above[i]
-        e = e + 4 * ROUND_OFF * (s if s > 0 else -s) if e != 0 else e
-        z = t - e
-        below[i] = s if z == 0 else s + z
-        z = t + e
-        above[i] = s if z == 0 else s + z
-    round_finite[bound_t](below, count, low)
-    round_finite[bound_t](above, count, high)
-    for i in range(count):
-        unsure += 1 if differ[bound_t](low[i], high[i]) else 0
-        unsure += 1 if a[i] - a[i] != 0 else 0
-    if unsure:
-        for i in range(count):
-            if isnan(a[i]):
-                # The payload depends on how the compiler ordered the operands of a sum.
-                low[i] = rounded[bound_t](rk_double(<uint64_t>0x7ff8000000000000ULL), kind)
-            elif not isfinite(a[i]):
-                low[i] = rounded[bound_t](a[i], kind)
-            elif differ[bound_t](low[i], high[i]):
-                suspects[found] = i
-                found += 1
+    while first < count:
+        if bound_t is float and not few and count > 2:  # two by themselves take less time
+            first += rk_certain_floats(a + first, b + first, <const float*>c + first, count - first,
+                                       factor, low + first)
+            size = 16
+        if first < count:
+            size = count - first if count - first < size else size
+            found += look_again[bound_t](first, size, growth, factor, low + first,
+                                         suspects + found, state, few)
+            first += size
     emit_narrow[bound_t](low, count, out, out_stride)
     return found
 
