@@ -50,8 +50,10 @@ cdef extern from *:
     vectorcallfunc rk_exchange(object function, vectorcallfunc entry)
 
 cdef extern from "numpy/arrayobject.h":
-    # Takes over a reference to the descr.
-    cnp.ndarray PyArray_Empty(int nd, cnp.npy_intp* dims, cnp.dtype descr, int fortran)
+    # Takes over a reference to the descr. What PyArray_Empty adds is for other dtypes.
+    cnp.ndarray PyArray_NewFromDescr(void* subtype, cnp.dtype descr, int nd, cnp.npy_intp* dims,
+                                     cnp.npy_intp* strides, void* data, int flags, void* base)
+    void* ARRAY "&PyArray_Type"
 
 cdef enum:
     MAX = 0
@@ -68,7 +70,7 @@ cdef list DTYPES = [kind.numpy_dtype for kind in ELEMENT_TYPES]
 cdef cnp.ndarray new_result(int kind, int ndim, cnp.npy_intp* shape):
     cdef cnp.dtype descr = DTYPES[kind]
     Py_INCREF(descr)
-    return PyArray_Empty(ndim, shape, descr, False)
+    return PyArray_NewFromDescr(ARRAY, descr, ndim, shape, NULL, NULL, 0, NULL)
 
 
 cdef bint fits(cnp.ndarray array, int ndim, const cnp.npy_intp* shape):
