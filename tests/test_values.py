@@ -376,3 +376,21 @@ def test_any_reduction(case):
 @given(reductions(ops=["sum"], names=FLOATS))
 def test_any_exact_sum(case):
     check(case.op, case.data, case.axes, exact=True, **case.kwargs)
+
+
+@pytest.mark.parametrize("op", ["max", "min"])
+@pytest.mark.parametrize("shape", [(2, 5), (3, 20_000), (16, 100), (40, 200)])
+def test_any_byte_but_zero_is_true_in_rows_of_bool(op, shape):
+    data = np.random.default_rng(3).choice(np.uint8([0, 0, 1, 2, 128, 255]), shape).view(bool)
+    want = getattr(data.view(np.uint8) != 0, {"max": "any", "min": "all"}[op])(axis=0)
+    got = FUNCTIONS[op](data, 0, keepdims=False)
+    assert_same(got, want)
+
+
+@pytest.mark.parametrize("step", [1, 2, 4])
+@pytest.mark.parametrize("place", [0, 1, 300, 4000, 4999])
+def test_a_byte_that_ends_the_search_is_found_wherever_it_stands(step, place):
+    data = np.zeros((3, 5000 * step), np.uint8)[:, ::step]
+    data[1, place] = 255
+    assert FUNCTIONS["max"](data, 1, keepdims=False).tolist() == [0, 255, 0]
+    assert FUNCTIONS["min"](~data, 1, keepdims=False).tolist() == [255, 0, 255]

@@ -314,7 +314,9 @@ cdef inline bint narrow_short_few(const char* data, Py_ssize_t kept, Py_ssize_t 
         source = sum_short[narrow_t](<const narrow_t*>data + start * run, size, run, wide, floats,
                                      one, two, &high, &low)
         # As in narrow_finish: at most 32 elements, so five bits more.
-        if not all_finite(source, size) or narrow_t is not half_t and (high >> 23) + 24 + 5 > ((low + 1) >> 23) + 53:
+        if not all_finite(source, size):
+            return False
+        if narrow_t is not half_t and (high >> 23) + 24 + 5 > ((low + 1) >> 23) + 53:
             return False
         round_finite[narrow_t](source, size, to + start)
         start += most
