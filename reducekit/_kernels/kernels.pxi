@@ -118,7 +118,8 @@ cdef extern from "words.h":
     void rk_third(const void*, void* to, Py_ssize_t count) noexcept nogil
     void rk_meet(const void*, const void*, void* to, Py_ssize_t count) noexcept nogil
     Py_ssize_t RK_PARTS
-    void rk_part(const void*, void* to, Py_ssize_t count, Py_ssize_t by) noexcept nogil
+    void rk_part(const void*, void* to, Py_ssize_t count, Py_ssize_t by, int64_t flip, int64_t fold,
+                 int64_t turn) noexcept nogil
     void rk_pick(const void*, void* to, Py_ssize_t count, Py_ssize_t run) noexcept nogil
     void rk_give(const void* words, Py_ssize_t count, void* to, int64_t flip, int64_t fold,
                  int64_t turn, int64_t quiet, int64_t top) noexcept nogil

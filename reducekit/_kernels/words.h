@@ -411,16 +411,22 @@ RK_PICK(32, uint32_t, 16, epi32, 2, _mm512_cmpeq_epi32_mask, _mm512_mask_permute
 RK_PICK(64, uint64_t, 8, epi64, 3, _mm512_cmpeq_epi64_mask, _mm512_mask_permutexvar_epi64,
         _mm512_storeu_si512(t, x))
 /* `by` neighbours become one, at most RK_PARTS. Of every two vectors, a permutation for each
-   neighbour brings elements to the places of their results, and a mask says to which. */
+   neighbour brings elements to the places of their results, and a mask says to which. Of two or
+   three neighbours, compilers hold all that in registers. */
 #define RK_PARTS 13
-#define RK_PART(name, bits, word, least, joined) \
-    V_ONCE void rk_part_##name(const word *from, word *to, ptrdiff_t count, ptrdiff_t by) { \
+#define RK_PART(name, bits, word, least, takes, joined) \
+    V_CODE void rk_part_as_##name(const word *from, word *to, ptrdiff_t count, const ptrdiff_t by, \
+                                  word flip, word fold, word turn) { \
         enum { lanes = 512 / (bits), wide = (bits) == 16 ? 6 : (bits) == 32 ? 5 : 4 }; \
+        const v_wide_##name none = {0}, flips = none + flip, folds = none + fold; \
+        const v_wide_##name turns = none + turn; \
         word at[lanes]; \
         uint32_t masks[(RK_PARTS + 1) / 2][RK_PARTS]; \
         char copy[64 * RK_PARTS]; \
-        __m512i places[RK_PARTS], x, y, all; \
+        __m512i places[RK_PARTS], all; \
+        v_wide_##name x, y; \
         ptrdiff_t i, j, k; \
+        (void)flips, (void)folds, (void)turns; \
         for (i = 0; i < lanes; i++) at[i] = (word)(i * by); \
         for (k = 0; k < by; k++) { \
             places[k] = _mm512_add_epi##bits(_mm512_loadu_si512(at), _mm512_set1_epi##bits(k)); \
@@ -435,32 +441,41 @@ RK_PICK(64, uint64_t, 8, epi64, 3, _mm512_cmpeq_epi64_mask, _mm512_mask_permutex
                 p = (const char *)memcpy(copy, p, (size_t)(count * by) * sizeof(word)); \
             all = _mm512_set1_epi##bits(least); \
             for (j = 0; 2 * j < by; j++, p += 128) { \
-                x = _mm512_loadu_si512(p); \
-                y = 2 * j + 1 < by ? _mm512_loadu_si512(p + 64) : x; \
+                RK_PREFETCH(p + RK_AHEAD); \
+                RK_PREFETCH(p + RK_AHEAD + 64); \
+                x = *(const v_wide_lies_##name *)p; \
+                x = takes(x); \
+                y = x; \
+                if (2 * j + 1 < by) { \
+                    y = *(const v_wide_lies_##name *)(p + 64); \
+                    y = takes(y); \
+                } \
                 for (k = 0; k < by; k++) \
                     all = joined(all, masks[j][k], all, \
-                                 _mm512_permutex2var_epi##bits(x, places[k], y)); \
+                                 _mm512_permutex2var_epi##bits((__m512i)x, places[k], (__m512i)y)); \
             } \
-            if (count < lanes) memcpy(to, &all, (size_t)count * sizeof(word)); \
+            if (count < lanes) \
+                _mm512_mask_storeu_epi##bits(to, ((uint32_t)1 << count) - 1, all); \
             else _mm512_storeu_si512(to, all); \
         } \
+    } \
+    V_ONCE void rk_part_##name(const word *from, word *to, ptrdiff_t count, ptrdiff_t by, \
+                               word flip, word fold, word turn) { \
+        if (by == 2) rk_part_as_##name(from, to, count, 2, flip, fold, turn); \
+        else if (by == 3) rk_part_as_##name(from, to, count, 3, flip, fold, turn); \
+        else rk_part_as_##name(from, to, count, by, flip, fold, turn); \
     }
-RK_PART(keys16, 16, int16_t, INT16_MIN, _mm512_mask_max_epi16)
-RK_PART(keys32, 32, int32_t, INT32_MIN, _mm512_mask_max_epi32)
-RK_PART(keys64, 64, int64_t, INT64_MIN, _mm512_mask_max_epi64)
-RK_PART(sums16, 16, uint16_t, 0, _mm512_mask_add_epi16)
-RK_PART(sums32, 32, uint32_t, 0, _mm512_mask_add_epi32)
-RK_PART(sums64, 64, uint64_t, 0, _mm512_mask_add_epi64)
-V_CODE void rk_part_none(const void *from, void *to, ptrdiff_t count, ptrdiff_t by) {
-    (void)from, (void)to, (void)count, (void)by;
+V_CODE void rk_part_none(const void *from, void *to, ptrdiff_t count, ptrdiff_t by, int flip,
+                         int fold, int turn) {
+    (void)from, (void)to, (void)count, (void)by, (void)flip, (void)fold, (void)turn;
 }
-#define rk_part(from, to, count, by) \
+#define rk_part(from, to, ...) \
     _Generic((to), int8_t *: rk_part_none, int16_t *: rk_part_keys16, int32_t *: rk_part_keys32, \
              int64_t *: rk_part_keys64, uint8_t *: rk_part_none, uint16_t *: rk_part_sums16, \
-             uint32_t *: rk_part_sums32, uint64_t *: rk_part_sums64)(from, to, count, by)
+             uint32_t *: rk_part_sums32, uint64_t *: rk_part_sums64)(from, to, __VA_ARGS__)
 #else
 #define RK_PARTS 0
-#define rk_part(from, to, count, by) ((void)0)
+#define rk_part(...) ((void)0)
 #define RK_PICK(bits) \
     V_ONCE void rk_pick_##bits(const void *from, void *to, ptrdiff_t count, ptrdiff_t run) { \
         const uint##bits##_t *p = (const uint##bits##_t *)from; \
@@ -480,6 +495,14 @@ RK_SUMS_FAMILY(8)
 RK_SUMS_FAMILY(16)
 RK_SUMS_FAMILY(32)
 RK_SUMS_FAMILY(64)
+#if RK_PARTS
+RK_PART(keys16, 16, int16_t, INT16_MIN, RK_KEYS16, _mm512_mask_max_epi16)
+RK_PART(keys32, 32, int32_t, INT32_MIN, RK_KEYS32, _mm512_mask_max_epi32)
+RK_PART(keys64, 64, int64_t, INT64_MIN, RK_KEYS64, _mm512_mask_max_epi64)
+RK_PART(sums16, 16, uint16_t, 0, RK_ITSELF, _mm512_mask_add_epi16)
+RK_PART(sums32, 32, uint32_t, 0, RK_ITSELF, _mm512_mask_add_epi32)
+RK_PART(sums64, 64, uint64_t, 0, RK_ITSELF, _mm512_mask_add_epi64)
+#endif
 
 /* Each of these by the type of the words that it writes. */
 #define RK_OF(name, to) \

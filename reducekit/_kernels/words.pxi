@@ -305,6 +305,25 @@ cdef void first_division(const word_t* v, word_t* to, Py_ssize_t count, Py_ssize
                              take(v[3 * i + 2], flip, fold, turn))
 
 
+cdef inline bint has_parts(const word_t* kind) noexcept nogil:
+    return RK_PARTS != 0 and sizeof(word_t) > 1
+
+
+cdef inline Py_ssize_t least_divisor(Py_ssize_t run, const word_t* kind) noexcept nogil:
+    """Of those that a run can be divided by, or 0."""
+    if run % 2 == 0:
+        return 2
+    if run % 3 == 0:
+        return 3
+    if not has_parts[word_t](NULL):
+        return 0
+    if run % 5 == 0:
+        return 5
+    if run % 7 == 0:
+        return 7
+    return run if run <= RK_PARTS else 0
+
+
 cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* keys,
                      word_t* one, word_t* two, word_t* three, const state_t* state) noexcept nogil:
     """Reduce `kept` runs, one behind the other; the results are in one of the buffers.
@@ -322,10 +341,13 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
     cdef const word_t* window
     cdef word_t* spare = keys + 4160 // sizeof(word_t)
     cdef Py_ssize_t b, i, width, met = 1
-    if run % 2 == 0 or run % 3 == 0:
-        width = 2 if run % 2 == 0 else 3
+    width = least_divisor[word_t](run, NULL)
+    if width:
         run //= width
-        first_division(v, one, kept * run, width, state)
+        if has_parts[word_t](NULL):
+            rk_part(v, one, kept * run, width, flip, fold, turn)
+        else:
+            first_division(v, one, kept * run, width, state)
         source = one
         to = two
         other = one
@@ -342,21 +364,17 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
                        * <Py_ssize_t>(256 // sizeof(word_t)), kept * run):
             keys[i] = take(v[i], flip, fold, turn)
         source = keys
-    while True:
-        if run % 2 == 0:
-            run //= 2
-            rk_halve(source, to, kept * run)
-        elif run % 3 == 0:
-            run //= 3
-            rk_third(source, to, kept * run)
-        elif RK_PARTS and sizeof(word_t) > 1 and run > 1:
-            width = 5 if run % 5 == 0 else 7 if run % 7 == 0 else run
-            if width > RK_PARTS:
-                break
-            run //= width
-            rk_part(source, to, kept * run, width)
-        else:
+    while run > 1:
+        width = least_divisor[word_t](run, NULL)
+        if width == 0:
             break
+        run //= width
+        if has_parts[word_t](NULL):
+            rk_part(source, to, kept * run, width, 0, 0, 0)
+        elif width == 2:
+            rk_halve(source, to, kept * run)
+        else:
+            rk_third(source, to, kept * run)
         source = to
         swap = to
         to = other
