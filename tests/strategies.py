@@ -91,3 +91,59 @@ def reductions(draw, ops=OPS, names=NAMES, max_rank=5):
     if version.noop_with_empty_axes:
         kwargs["noop_with_empty_axes"] = draw(st.booleans())
     return Reduction(op, data, axes, kwargs)
+
+
+@st.composite
+def indices(draw, shape):
+    """Indices that keep at least two different places of every axis that they keep."""
+    items = []
+    axis = 0
+    has_ellipsis = False
+    length = 3
+    while axis < len(shape):
+        kinds = ["int", "slice", "slice", "newaxis", "list", "table", "mask", "stop"]
+        if not has_ellipsis:
+            kinds.append("ellipsis")
+        if axis + 1 < len(shape):
+            kinds += ["mask of two"]
+            # An open mesh gives names only where it is the only index array.
+            if not any(isinstance(item, (list, np.ndarray, int)) for item in items):
+                kinds += ["mesh"]
+        kind = draw(st.sampled_from(kinds))
+        size = shape[axis]
+        if kind == "stop":
+            break
+        if kind == "ellipsis":
+            has_ellipsis = True
+            items.append(...)
+            axis += draw(st.integers(0, len(shape) - axis))
+        elif kind == "newaxis":
+            items.append(None)
+        elif kind == "int":
+            items.append(draw(st.integers(-size, size - 1)))
+            axis += 1
+        elif kind == "slice":
+            step = draw(st.sampled_from([1, -1, 2, -2]))
+            items.append(slice(None, None, step))
+            axis += 1
+        elif kind == "list":
+            items.append(draw(st.permutations(range(size)))[:length])
+            axis += 1
+        elif kind == "table":
+            places = draw(st.permutations(range(length)))
+            items.append(np.array([places, np.roll(places, 1)]))
+            axis += 1
+        elif kind == "mask":
+            mask = np.zeros(size, bool)
+            mask[:length] = True
+            items.append(mask)
+            axis += 1
+        elif kind == "mask of two":
+            mask = np.zeros(shape[axis : axis + 2], bool)
+            mask[range(length), range(length)] = True
+            items.append(mask)
+            axis += 2
+        else:
+            items += [*np.ix_([0, 2], [1, 0, 2])]
+            break
+    return tuple(items)

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from arrays import FLOATS, LAYOUTS, NAMES, SHARING, awkward, nans, ordinary, subsets
 from hypothesis import given
-from hypothesis import strategies as st
 from oracles import FUNCTIONS, OPS, assert_same, outcome
+from strategies import indices
 
 import reducekit as rk
 from reducekit import _dlpack
@@ -631,69 +631,13 @@ SHAPE = (4, 5, 3, 6)
 DIMS = ("a", "b", "c", "d")
 
 
-@st.composite
-def indices(draw):
-    """Indices that keep at least two different places of every axis that they keep."""
-    items = []
-    axis = 0
-    has_ellipsis = False
-    length = 3
-    while axis < len(SHAPE):
-        kinds = ["int", "slice", "slice", "newaxis", "list", "table", "mask", "stop"]
-        if not has_ellipsis:
-            kinds.append("ellipsis")
-        if axis + 1 < len(SHAPE):
-            kinds += ["mask of two"]
-            # An open mesh gives names only where it is the only index array.
-            if not any(isinstance(item, (list, np.ndarray, int)) for item in items):
-                kinds += ["mesh"]
-        kind = draw(st.sampled_from(kinds))
-        size = SHAPE[axis]
-        if kind == "stop":
-            break
-        if kind == "ellipsis":
-            has_ellipsis = True
-            items.append(...)
-            axis += draw(st.integers(0, len(SHAPE) - axis))
-        elif kind == "newaxis":
-            items.append(None)
-        elif kind == "int":
-            items.append(draw(st.integers(-size, size - 1)))
-            axis += 1
-        elif kind == "slice":
-            step = draw(st.sampled_from([1, -1, 2, -2]))
-            items.append(slice(None, None, step))
-            axis += 1
-        elif kind == "list":
-            items.append(draw(st.permutations(range(size)))[:length])
-            axis += 1
-        elif kind == "table":
-            places = draw(st.permutations(range(length)))
-            items.append(np.array([places, np.roll(places, 1)]))
-            axis += 1
-        elif kind == "mask":
-            mask = np.zeros(size, bool)
-            mask[:length] = True
-            items.append(mask)
-            axis += 1
-        elif kind == "mask of two":
-            mask = np.zeros(SHAPE[axis : axis + 2], bool)
-            mask[range(length), range(length)] = True
-            items.append(mask)
-            axis += 2
-        else:
-            items += [*np.ix_([0, 2], [1, 0, 2])]
-            break
-    return tuple(items)
-
-
 def runs_along(coordinates, axis):
     """Whether the coordinates change along an axis."""
     first = np.take(coordinates, [0], axis=axis)
     return bool((coordinates != first).any())
 
 
-@given(indices())
+@given(indices(SHAPE))
 def test_names_follow_any_index_as_the_coordinates_do(index):
     coordinates = np.indices(SHAPE)
     tensor = rk.Tensor(coordinates[0], dims=DIMS)

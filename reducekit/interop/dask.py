@@ -8,6 +8,7 @@ array whose chunks are reduced with reducekit's kernels and then joined as a tre
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -19,13 +20,14 @@ from .. import _engine, _refusals, _rules, schema
 from ..dtypes import by_name, element_type
 from ..errors import ArgumentError
 from ..tensor import Tensor
+from ..tensor._indexing import is_array_index, place_of_arrays
 from ._missing import need
 from ._partial import Part, finish, join, start
 
 dask = need("dask", "dask", "reducing dask arrays")
 da = need("dask.array", "dask", "reducing dask arrays")
 
-__all__ = ["deferred", "reduce", "sized", "survey"]
+__all__ = ["deferred", "reduce", "select", "sized", "survey"]
 
 
 def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
@@ -80,8 +82,7 @@ def reduce(
     >>> rk.reduce_sum(x, keepdims=False).compute()
     array(3., dtype=float32)
     """
-    operator = schema.OPERATORS[op]
-    who = operator.function
+    who = schema.OPERATORS[op].function
     _refusals.read_flag(who, "exact", exact)
     _, reduced, identity, keep = _rules.resolve_call(
         op, data.ndim, data.dtype, axes, keepdims, noop_with_empty_axes, opset, strict
@@ -125,6 +126,174 @@ def _split_every(data: Any, reduced: tuple[int, ...]) -> dict[int, int] | None:
         return None
     each = max(2, int(together ** (1 / len(cut))))
     return {axis: each if axis in cut else 2 for axis in reduced}
+
+
+def select(array: Any, items: tuple[Any, ...]) -> Any:
+    """What NumPy's indexing selects, lazily.
+
+    dask has an order of axes of its own where integers stand beside an index array, and
+    takes few index arrays at a time, so the steps are taken one by one here.
+
+    Parameters
+    ----------
+    array : dask.array.Array
+        The data.
+    items : tuple
+        Integers, slices, None, one Ellipsis, and index arrays of NumPy or dask.
+
+    Returns
+    -------
+    dask.array.Array
+        A mask of dask leaves an axis of unknown size.
+
+    Raises
+    ------
+    IndexError
+        If the index is none for the shape.
+    ArgumentError
+        If it cannot be done without computing.
+    """
+    items = _expanded(array, items)
+    place = place_of_arrays(array.ndim, items)
+    whole = slice(None)
+    # Integers of dask cannot stand beside None.
+    for axis, item in reversed([*_with_axes(items)]):
+        if isinstance(item, da.Array) and not item.ndim:
+            if item.dtype == np.bool_:
+                raise _computed_first("a lazy bool of rank 0")
+            array = array[(whole,) * axis + (item,)]
+    items = tuple(item for item in items if not (isinstance(item, da.Array) and not item.ndim))
+    steps: list[Any] = []
+    arrays: list[tuple[int, Any]] = []
+    axis = 0
+    for item in items:
+        if is_array_index(item):
+            rank = np.ndim(item)
+            if not rank:
+                raise _computed_first("a bool of rank 0")
+            count = rank if item.dtype == np.bool_ else 1
+            arrays.append((axis, item))
+            steps += [whole] * count
+            axis += count
+        else:
+            steps.append(item)
+            axis += item is None or isinstance(item, slice)
+    array = array[tuple(steps)]
+    if place is None:
+        return array
+    if len(arrays) > 1:
+        return _points(array, arrays, place)
+    ((axis, item),) = arrays
+    if item.dtype == np.bool_:
+        return da.moveaxis(_masked(array, axis, item), axis, place)
+    if item.ndim > 1 and isinstance(item, np.ndarray):
+        return _points(array, arrays, place)
+    if item.ndim == 1:
+        return da.moveaxis(_taken(array, axis, item), axis, place)
+    shape = array.shape[:axis] + item.shape + array.shape[axis + 1 :]
+    _know(shape)
+    taken = _taken(array, axis, item.reshape(-1)).reshape(shape)
+    block = range(item.ndim)
+    return da.moveaxis(taken, [axis + i for i in block], [place + i for i in block])
+
+
+def _expanded(array: Any, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The items without an ellipsis; each checked as far as it can be."""
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexError("Tensor: an index can have only one ellipsis ('...')")
+    used = 0
+    checked: list[Any] = []
+    for item in items:
+        if item is None or item is Ellipsis or isinstance(item, slice):
+            used += isinstance(item, slice)
+            checked.append(item)
+            continue
+        dtype = getattr(item, "dtype", np.dtype(np.bool_ if isinstance(item, bool) else np.intp))
+        if dtype.kind not in "iub":
+            raise IndexError(f"Tensor: an index array has type {dtype}; use integers or a mask")
+        used += np.ndim(item) if dtype.kind == "b" else 1
+        integer = dtype.kind != "b" and not isinstance(item, da.Array) and np.ndim(item) == 0
+        checked.append(operator.index(item) if integer else item)
+    if used > array.ndim:
+        raise IndexError(
+            f"Tensor: too many indices: the tensor has rank {array.ndim}, {used} axes were indexed"
+        )
+    at = next(place for place, item in enumerate(items) if item is Ellipsis)
+    checked[at : at + 1] = [slice(None)] * (array.ndim - used)
+    for axis, item in _with_axes(tuple(checked)):
+        if getattr(item, "dtype", None) != np.bool_:
+            continue
+        for number, size in enumerate(item.shape):
+            there = array.shape[axis + number]
+            if size != there and not math.isnan(size) and not math.isnan(there):
+                raise IndexError(
+                    f"Tensor: a mask has size {size} along axis {axis + number}, which has "
+                    f"size {there}"
+                )
+    return tuple(checked)
+
+
+def _with_axes(items: tuple[Any, ...]) -> Iterator[tuple[int, Any]]:
+    """Each item that consumes axes, and the first of these."""
+    axis = 0
+    for item in items:
+        if item is not None:
+            yield axis, item
+            mask = isinstance(item, bool) or getattr(item, "dtype", None) == np.bool_
+            axis += np.ndim(item) if mask else 1
+
+
+def _taken(array: Any, axis: int, places: Any) -> Any:
+    """The elements at some places of an axis."""
+    _know((array.shape[axis], *places.shape))
+    return array[(slice(None),) * axis + (places,)]
+
+
+def _masked(array: Any, axis: int, mask: Any) -> Any:
+    """The elements under a mask, its axes as one."""
+    rank = mask.ndim
+    if rank > 1:
+        _know(array.shape)
+        _know(mask.shape)
+        sizes = array.shape[:axis], array.shape[axis : axis + rank], array.shape[axis + rank :]
+        array = array.reshape(sizes[0] + (math.prod(sizes[1]),) + sizes[2])
+        mask = mask.reshape(-1)
+    if isinstance(mask, np.ndarray):
+        return _taken(array, axis, np.flatnonzero(mask))
+    if mask.numblocks[0] != array.numblocks[axis]:
+        _know((array.shape[axis], mask.shape[0]))
+    return array[(slice(None),) * axis + (mask,)]
+
+
+def _points(array: Any, arrays: list[tuple[int, Any]], place: int) -> Any:
+    """The elements where several index arrays meet, or one of a rank above 1."""
+    if any(isinstance(item, da.Array) for _, item in arrays):
+        raise _computed_first("a lazy index beside another index array")
+    _know(array.shape)
+    key: list[Any] = [slice(None)] * array.ndim
+    for axis, item in arrays:
+        if item.dtype == np.bool_:
+            for number, places in enumerate(item.nonzero()):
+                key[axis + number] = places
+        else:
+            key[axis] = item
+    rank = np.broadcast(*(each for each in key if not isinstance(each, slice))).ndim
+    found = array.vindex[tuple(key)]  # the axes of the block come first
+    return da.moveaxis(found, range(rank), range(place, place + rank))
+
+
+def _know(sizes: tuple[Any, ...]) -> None:
+    if any(map(math.isnan, sizes)):
+        raise ArgumentError(
+            "Tensor: this index needs the sizes of all chunks, and some are unknown; "
+            "call compute_chunk_sizes() on the dask array, or compute() on the tensor, first"
+        )
+
+
+def _computed_first(what: str) -> ArgumentError:
+    return ArgumentError(
+        f"Tensor: {what} cannot index a lazy tensor; compute the index, or the tensor, first"
+    )
 
 
 def sized(array: Any) -> Any:

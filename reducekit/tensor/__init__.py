@@ -715,13 +715,17 @@ class Tensor:
         a list of integers on one axis, and open meshes (``np.ix_``). ``np.newaxis``
         brings an axis without a name, and so do index arrays that merge several
         axes into one. A single element is a tensor of rank 0.
+
+        A lazy tensor stays lazy, under a lazy mask or index too, and a mask that is
+        lazy leaves an axis of unknown size.
         """
         items = index if isinstance(index, tuple) else (index,)
-        items = tuple(_plain_index(item) for item in items)
+        lazy = self._is_lazy
+        items = tuple(_plain_index(item, lazy) for item in items)
         # An ellipsis at the end changes nothing but keeps rank 0 an array.
         whole = items if any(item is Ellipsis for item in items) else (*items, Ellipsis)
-        if self._is_lazy and not self.ndim:  # dask indexes rank 0 with nothing but ()
-            selected = self._array[tuple(item for item in items if item is not Ellipsis)]
+        if lazy:
+            selected = _foreign.home("dask").select(self._array, whole)
         else:
             selected = self._array[whole]
         if self._dims is None:
@@ -849,14 +853,17 @@ def _plain(value: Any) -> Any:
     return value._array if isinstance(value, Tensor) else value
 
 
-def _plain_index(item: Any) -> Any:
-    """An index as NumPy reads it: a scalar, a slice, None, Ellipsis or an array."""
+def _plain_index(item: Any, lazy: bool = False) -> Any:
+    """An index as NumPy reads it: a scalar, a slice, None, Ellipsis or an array.
+
+    For a lazy tensor, an array of dask too.
+    """
     if item is None or item is Ellipsis:
         return item
     if isinstance(item, (slice, int, np.integer, np.bool_, np.ndarray)):
         return item
     if isinstance(item, Tensor):
-        return item._array
+        return item._array if lazy else item.numpy()
     if isinstance(item, str):
         raise IndexError(
             f"Tensor: index {short(item)} has type str; index by position, as in NumPy: "
@@ -866,6 +873,10 @@ def _plain_index(item: Any) -> Any:
         item = [_plain(part) for part in item]
     elif hasattr(item, "__index__") and not hasattr(item, "__array__"):
         return item
+    elif lazy:
+        elsewhere = deferred(item)
+        if elsewhere is not None and hasattr(elsewhere[0], "dask"):
+            return elsewhere[0]
     array = np.asarray(item)
     return array.astype(np.intp) if array.size == 0 and array.dtype.kind == "f" else array
 

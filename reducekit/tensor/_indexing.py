@@ -6,32 +6,21 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["names_after"]
+__all__ = ["is_array_index", "names_after", "place_of_arrays"]
 
 
 def names_after(dims: tuple[str | None, ...], items: tuple[Any, ...]) -> tuple[str | None, ...]:
     """The names of the axes of ``array[items]``, which NumPy has accepted already.
 
     One pass follows NumPy's own: each item consumes axes and yields axes. Items
-    that are arrays, and integers beside them, yield one common block, which
-    stands where they stand if they are neighbours and first otherwise.
+    that are arrays, of dask too, and integers beside them, yield one common block,
+    which stands where they stand if they are neighbours and first otherwise.
     """
     used = sum(_consumes(item) for item in items)
     names: list[str | None] = []
     arrays: list[tuple[str | None, tuple[int, ...]]] = []
-    has_arrays = any(_is_array_index(item) for item in items)
-    block_at = -1
-    neighbours = True
-    just_before = False
     axis = 0
     for item in items:
-        joins = has_arrays and (_is_array_index(item) or _is_integer(item))
-        if joins:
-            if block_at < 0:
-                block_at = len(names)
-            elif not just_before:
-                neighbours = False
-        just_before = joins
         if item is None:
             names.append(None)
         elif item is Ellipsis:
@@ -41,36 +30,57 @@ def names_after(dims: tuple[str | None, ...], items: tuple[Any, ...]) -> tuple[s
         elif isinstance(item, slice):
             names.append(dims[axis])
             axis += 1
-        elif _is_array_index(item):
+        elif is_array_index(item):
             arrays += _index_arrays(item, dims, axis)
             axis += _consumes(item)
         else:  # an integer drops its axis
             axis += 1
     names += dims[axis:]
-    if not has_arrays:
+    at = place_of_arrays(len(dims), items)
+    if at is None:
         return tuple(names)
-    at = block_at if neighbours else 0
     return (*names[:at], *_block_names(arrays), *names[at:])
 
 
-def _is_array_index(item: Any) -> bool:
+def place_of_arrays(rank: int, items: tuple[Any, ...]) -> int | None:
+    """How many axes stand before the block that index arrays make; None where there are none."""
+    if not any(map(is_array_index, items)):
+        return None
+    used = sum(_consumes(item) for item in items)
+    before = 0
+    at = -1
+    just_before = False
+    for item in items:
+        joins = is_array_index(item) or _is_integer(item)
+        if joins and at < 0:
+            at = before
+        elif joins and not just_before:
+            return 0
+        just_before = joins
+        if not joins:
+            before += rank - used if item is Ellipsis else 1
+    return at
+
+
+def is_array_index(item: Any) -> bool:
     """Whether NumPy treats the item as an index array: bool scalars are, integers of rank 0 not."""
     if isinstance(item, (bool, np.bool_)):
         return True
-    return isinstance(item, np.ndarray) and (item.ndim > 0 or item.dtype == np.bool_)
+    # Of NumPy or of dask, whose arrays must not be computed to be asked.
+    return getattr(item, "ndim", 0) > 0 or getattr(item, "dtype", None) == np.bool_
 
 
 def _is_integer(item: Any) -> bool:
     if item is None or item is Ellipsis or isinstance(item, slice):
         return False
-    return not _is_array_index(item)
+    return not is_array_index(item)
 
 
 def _consumes(item: Any) -> int:
     """How many axes an item stands for."""
     if item is None or item is Ellipsis:
         return 0
-    if _is_array_index(item) and np.asarray(item).dtype == np.bool_:
+    if isinstance(item, bool) or getattr(item, "dtype", None) == np.bool_:
         return np.ndim(item)
     return 1
 
@@ -79,12 +89,12 @@ def _index_arrays(
     item: Any, dims: tuple[str | None, ...], axis: int
 ) -> list[tuple[str | None, tuple[int, ...]]]:
     """The name and the shape of each integer array that an index array stands for."""
-    array = np.asarray(item)
-    if array.dtype != np.bool_:
-        return [(dims[axis], array.shape)]
-    count = 2 if array.ndim > 1 else 1
+    rank = np.ndim(item)
+    if rank and item.dtype != np.bool_:
+        return [(dims[axis], item.shape)]
+    count = 2 if rank > 1 else 1
     # The lengths do not matter to the names, so the mask need not be counted.
-    return [(dims[axis + i], (count,)) for i in range(array.ndim)]
+    return [(dims[axis + i], (count,)) for i in range(rank)]
 
 
 def _block_names(arrays: list[tuple[str | None, tuple[int, ...]]]) -> list[str | None]:

@@ -10,7 +10,7 @@ from arrays import FLOATS, INTEGERS, NAMES, awkward, ordinary, subsets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles import FUNCTIONS, OPS, assert_same, never, outcome
-from strategies import reductions
+from strategies import indices, reductions
 
 import reducekit as rk
 from reducekit.dtypes import by_name
@@ -308,6 +308,121 @@ def test_tensors_refuse_what_they_always_do():
         rk.Tensor(da.zeros(3, dtype="complex64"))
     with pytest.raises(rk.ArgumentError, match="2 names for a tensor of rank 1"):
         rk.Tensor(da.zeros(3), dims=("a", "b"))
+
+
+# The index of a lazy tensor.
+
+
+@given(data=st.data(), index=indices((4, 5, 3, 6)))
+@settings(max_examples=150, deadline=None)
+def test_any_index_of_a_lazy_tensor_is_that_of_one_in_memory(index, data):
+    values = np.arange(4 * 5 * 3 * 6).reshape(4, 5, 3, 6)
+    chunks = tuple(data.draw(st.integers(1, size)) for size in values.shape)
+    dims = ("a", "b", "c", "d")
+    plain = rk.Tensor(values, dims)
+    want = outcome(plain.__getitem__, index)
+    got = outcome(rk.Tensor(lazy(values, chunks), dims).__getitem__, index)
+    if isinstance(want, Exception):
+        assert type(got) is type(want)
+        return
+    assert isinstance(got._array, da.Array)
+    assert (got.shape, got.dims) == (want.shape, want.dims)
+    assert_same(np.asarray(got._array.compute(scheduler="synchronous")), np.array(want.numpy()))
+
+
+@pytest.mark.parametrize("chunks", [(1, 2, 2), (2, 3, 4), (2, 1, 3)])
+@pytest.mark.parametrize("kind", ["tensor", "array", "chunk of 1"])
+@pytest.mark.parametrize(
+    ("index", "lazy_at"),
+    [
+        ((np.array([0, 1, 0]),), 0),
+        ((..., np.array([-1, 0])), 1),
+        ((0, slice(None), np.array([3, 0])), 2),
+        ((slice(1, None), None, np.array([2, 0]), 1), 2),
+        ((None, 1, np.array([True, False, True])), 2),
+        ((slice(None), slice(None), np.array([True, False, True, True])), 2),
+        ((np.arange(24).reshape(2, 3, 4) % 5 > 2,), 0),
+        ((np.arange(6).reshape(2, 3) % 4 > 1,), 0),
+        ((1, np.arange(12).reshape(3, 4) % 4 > 1), 1),
+        ((slice(None), np.arange(12).reshape(3, 4) % 4 > 1), 1),
+        ((slice(None), np.array([[0, 2], [1, 1]])), 1),
+        ((np.array(1), slice(None), np.array([0])), 0),
+        ((None, slice(None), np.array(2)), 2),
+    ],
+    ids=repr,
+)
+def test_lazy_masks_and_indices_stay_lazy_and_names_follow(index, lazy_at, kind, chunks):
+    values = np.arange(24.0).reshape(2, 3, 4)
+    plain = rk.Tensor(values, dims=("a", "b", "c"))
+    item = da.from_array(index[lazy_at], chunks=1 if kind == "chunk of 1" else 2)
+    item = rk.Tensor(item) if kind == "tensor" else item
+    got = rk.Tensor(lazy(values, chunks), dims=plain.dims)[
+        (*index[:lazy_at], item, *index[lazy_at + 1 :])
+    ]
+    want = plain[index]
+    assert isinstance(got._array, da.Array)
+    assert (got.ndim, got.dims) == (want.ndim, want.dims)
+    assert all(a == b or np.isnan(a) for a, b in zip(got.shape, want.shape, strict=True))
+    assert_same(np.asarray(got._array.compute(scheduler="synchronous")), np.array(want.numpy()))
+
+
+def test_a_comparison_of_a_lazy_tensor_is_a_lazy_mask():
+    x = da.arange(6, chunks=2)
+    t = rk.Tensor(x, dims="i")
+    for mask in (t > 2, x > 2, rk.Tensor(x > 2), rk.Tensor(x) > 2):
+        found = t[mask]
+        assert (found.ndim, found.dims) == (1, ("i",))
+        top = found.reduce_max("i")
+        assert top.dims == ("i",)
+        assert top._array.compute(scheduler="synchronous").tolist() == [5]
+    again = t[t > 1][t[t > 1] < 4]
+    assert again._array.compute(scheduler="synchronous").tolist() == [2, 3]
+    table = rk.Tensor(da.arange(6, chunks=2).reshape(2, 3), dims=("a", "b"))
+    assert table[table > 3].dims == (None,)
+    assert table[table > 3]._array.compute(scheduler="synchronous").tolist() == [4, 5]
+    assert table[[0, 1], [2, 1]]._array.compute(scheduler="synchronous").tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("index", "kind", "text"),
+    [
+        (2, IndexError, "out of bounds"),
+        ((0, 0, 0), IndexError, "rank 2, 3 axes were indexed"),
+        ((..., ...), IndexError, "only one ellipsis"),
+        (1.0, IndexError, "an index array has type float64"),
+        ([[0, 9]], IndexError, "out of bounds"),
+        (np.ones(3, bool), IndexError, "a mask has size 3 along axis 0, which has size 2"),
+        (da.ones(3, dtype=bool), IndexError, "a mask has size 3 along axis 0"),
+        (da.ones(2, dtype="f4"), IndexError, "an index array has type float32"),
+        (True, rk.ArgumentError, "a bool of rank 0 cannot index a lazy tensor; compute"),
+        (da.ones((), dtype=bool), rk.ArgumentError, "a lazy bool of rank 0"),
+        (([0, 1], da.array([0, 1])), rk.ArgumentError, "a lazy index beside another index array"),
+        (da.flatnonzero(da.arange(2)), rk.ArgumentError, "needs the sizes of all chunks"),
+    ],
+    ids=repr,
+)
+def test_a_bad_index_of_a_lazy_tensor(index, kind, text):
+    with pytest.raises(kind, match=text):
+        rk.Tensor(da.zeros((2, 3), chunks=1))[index]
+
+
+def test_an_index_of_a_tensor_of_unknown_size():
+    x = da.arange(12, chunks=3).reshape(4, 3)
+    t = rk.Tensor(x[x[:, 0] > 3], dims=("a", "b"))
+    some = t[:, [0, 2]]
+    assert some.dims == ("a", "b")
+    assert some._array.compute(scheduler="synchronous").tolist() == [[6, 8], [9, 11]]
+    for index in (t > 3, [0], ([0], [1]), np.ones((2, 3), bool)):
+        with pytest.raises(rk.ArgumentError, match=r"compute_chunk_sizes\(\) on the dask array"):
+            t[index]
+
+
+@pytest.mark.usefixtures("one_thread")
+def test_a_lazy_index_of_a_tensor_in_memory_is_computed():
+    t = rk.Tensor(np.arange(6), dims="i")
+    for index in (da.array([0, 2]), rk.Tensor(da.array([0, 2]))):
+        found = t[index]
+        assert (found.dims, found.tolist()) == (("i",), [0, 2])
 
 
 # On a cluster of processes. Data larger than a worker's memory, and one worker killed.
