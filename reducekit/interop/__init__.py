@@ -10,7 +10,7 @@ __all__ = ["register_accessors"]
 
 # Each package, the classes whose objects the module of its name here is asked about.
 _CLASSES = {
-    "dask": ("Array",),
+    "dask": ("Array", "FrameBase", "_Frame"),  # of all DataFrames, new and old
     "pandas": ("DataFrame", "Series", "Index", "ExtensionArray"),
     "xarray": ("DataArray",),
     "zarr": ("Array",),

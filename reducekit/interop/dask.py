@@ -27,12 +27,45 @@ from ._partial import Part, finish, join, start
 dask = need("dask", "dask", "reducing dask arrays")
 da = need("dask.array", "dask", "reducing dask arrays")
 
-__all__ = ["deferred", "reduce", "select", "sized", "survey"]
+__all__ = ["deferred", "elements", "reduce", "select", "sized", "survey"]
 
 
 def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
     """The array and what reduces it, for whoever is given a dask array; None for other data."""
     return (data, reduce) if isinstance(data, da.Array) else None
+
+
+def elements(who: str, data: Any) -> None:
+    """Refuse a DataFrame or Series: NumPy would compute it whole, and make its types one.
+
+    Raises
+    ------
+    TypeError
+        The error says the ways out.
+    """
+    if isinstance(data, da.Array):
+        return
+    kind = type(data).__name__
+    ways = "data.compute()"
+    if kind == "Series":
+        ways = f"data.to_dask_array(lengths=True) or {ways}"
+    elif kind == "DataFrame":
+        ways = (
+            "data.to_dask_array(lengths=True) if all columns are of one NumPy type, "
+            f"data.map_partitions(...) with the accessor of pandas, or {ways}"
+        )
+    raise TypeError(
+        f"{who}: data is a dask {kind}, which is neither an array nor computed; use {ways}"
+    )
+
+
+def array_of(frame: Any) -> Any:
+    """Refuse it for ``Tensor.from_frame``, which reads what pandas has in memory."""
+    who = "Tensor.from_frame"
+    elements(who, frame)
+    raise TypeError(
+        f"{who}: frame has type {type(frame).__name__}; use a pandas DataFrame or Series"
+    )
 
 
 def reduce(

@@ -222,7 +222,10 @@ class Tensor:
         Tensor(shape=(2,), dtype=int64, dims=('column',))
         [5 4]
         """
-        array, names = _foreign.home("pandas").array_of(frame)
+        home = _foreign.home_of(frame)
+        array, names = (home if hasattr(home, "array_of") else _foreign.home("pandas")).array_of(
+            frame
+        )
         return cls(array, names if dims is None else dims, opset)
 
     def to_frame(self, index: Any = None, columns: Any = None) -> Any:

@@ -182,6 +182,27 @@ def test_missing_elements_in_chunks():
         rk.reduce_max(masked).compute(scheduler="synchronous")
 
 
+@pytest.mark.parametrize("call", [rk.reduce_max, rk.reduce_sum, rk.Tensor, rk.Tensor.from_frame])
+def test_dataframes_of_dask_are_refused_and_not_computed(call):
+    dd = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    frame = dd.from_pandas(pd.DataFrame({"a": [2**53 + 1, 2], "b": [1.5, 2.5]}), npartitions=2)
+    for data, way in (
+        (
+            frame,
+            r"to_dask_array\(lengths=True\) if all columns are of one NumPy type, data\.map_p",
+        ),
+        (frame.a, r"to_dask_array\(lengths=True\) or data\.compute\(\)$"),
+        (frame.a.astype("Int64"), r"to_dask_array\(lengths=True\) or data\.compute\(\)$"),
+        (frame.a.max(), r"use data\.compute\(\)$"),
+    ):
+        kind = type(data).__name__
+        with pytest.raises(TypeError, match=rf"^\S+: data is a dask {kind}, .*{way}"):
+            call(data)
+    with pytest.raises(TypeError, match="frame has type Array; use a pandas DataFrame"):
+        rk.Tensor.from_frame(da.zeros(2))
+
+
 def test_names_in_the_graph_and_determinism():
     x = da.ones((8, 8), chunks=2)
     first, second = rk.reduce_max(x, 0), rk.reduce_max(x, 0)
