@@ -305,17 +305,13 @@ cdef void first_division(const word_t* v, word_t* to, Py_ssize_t count, Py_ssize
                              take(v[3 * i + 2], flip, fold, turn))
 
 
-cdef inline bint has_parts(const word_t* kind) noexcept nogil:
-    return RK_PARTS != 0 and sizeof(word_t) > 1
-
-
-cdef inline Py_ssize_t least_divisor(Py_ssize_t run, const word_t* kind) noexcept nogil:
-    """Of those that a run can be divided by, or 0."""
+cdef inline Py_ssize_t least_divisor(Py_ssize_t run, bint parts) noexcept nogil:
+    """Of those that a run can be divided by, with vectors that can be permuted or not, or 0."""
     if run % 2 == 0:
         return 2
     if run % 3 == 0:
         return 3
-    if not has_parts[word_t](NULL):
+    if not parts:
         return 0
     if run % 5 == 0:
         return 5
@@ -341,10 +337,11 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
     cdef const word_t* window
     cdef word_t* spare = keys + 4160 // sizeof(word_t)
     cdef Py_ssize_t b, i, width, met = 1
-    width = least_divisor[word_t](run, NULL)
+    cdef bint parts = RK_PARTS != 0 and sizeof(word_t) > 1
+    width = least_divisor(run, parts)
     if width:
         run //= width
-        if has_parts[word_t](NULL):
+        if parts:
             rk_part(v, one, kept * run, width, flip, fold, turn)
         else:
             first_division(v, one, kept * run, width, state)
@@ -365,11 +362,11 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
             keys[i] = take(v[i], flip, fold, turn)
         source = keys
     while run > 1:
-        width = least_divisor[word_t](run, NULL)
+        width = least_divisor(run, parts)
         if width == 0:
             break
         run //= width
-        if has_parts[word_t](NULL):
+        if parts:
             rk_part(source, to, kept * run, width, 0, 0, 0)
         elif width == 2:
             rk_halve(source, to, kept * run)
