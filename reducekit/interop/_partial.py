@@ -14,12 +14,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine, schema
+from .. import _engine, _refusals, schema
 from .._accumulator import partial_sums, round_sums
 from .._inputs import as_array
 from ..dtypes import ElementType
 
-__all__ = ["Part", "PartialSum", "finish", "join", "start"]
+__all__ = ["Part", "PartialSum", "check_out", "finish", "join", "start"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +85,18 @@ def finish(part: Part, kind: ElementType) -> NDArray[Any]:
     if part.terms == 0:
         return np.zeros(part.columns.shape[1:], kind.numpy_dtype)
     return round_sums(part.columns, kind.numpy_dtype)
+
+
+def check_out(who: str, out: Any, shape: tuple[int, ...], kind: ElementType) -> None:
+    """Refuse an output that the result does not fit, before anything is read."""
+    if not isinstance(out, np.ndarray):
+        raise _refusals.out_type(who, out)
+    if out.shape != shape:
+        raise _refusals.out_shape(who, out.shape, shape)
+    if out.dtype != kind.numpy_dtype:
+        raise _refusals.out_dtype(who, out.dtype, kind.numpy_dtype)
+    if not out.flags.writeable:
+        raise _refusals.out_readonly(who)
 
 
 def _call(

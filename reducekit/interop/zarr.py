@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from .. import _engine, _inputs, _refusals, _rules, schema
 from ..dtypes import ElementType, element_type
 from ._missing import need
-from ._partial import Part, finish, join, start
+from ._partial import Part, check_out, finish, join, start
 from ._progress import progress_bar
 
 zarr = need("zarr", "zarr", "reducing zarr arrays")
 
-__all__ = ["deferred", "reduce", "reduce_max", "reduce_min", "reduce_sum"]
+__all__ = ["deferred", "elements", "load", "reduce", "reduce_max", "reduce_min", "reduce_sum"]
 
 # A block is as many whole chunks as fit here, or one.
 _BLOCK_BYTES = 16 << 20
@@ -170,6 +170,61 @@ def reduce_sum(
     )  # fmt: skip
 
 
+def load(data: Any, *, progress: bool = True) -> NDArray[Any]:
+    """All elements of a zarr array, in memory once.
+
+    ``reducekit.Tensor`` loads a zarr array so; this function can do it without a bar.
+
+    Parameters
+    ----------
+    data : zarr.Array
+        Each chunk is read once. Beside the result, a few chunks are in memory at a time.
+    progress : bool, default True
+        As for :func:`reduce_max`.
+
+    Returns
+    -------
+    numpy.ndarray
+        Of the array's dtype.
+
+    Raises
+    ------
+    DTypeError
+        If no reduction takes the element type; nothing is read then.
+    TypeError
+        If ``data`` is no zarr array.
+
+    Examples
+    --------
+    >>> import zarr, reducekit as rk
+    >>> from reducekit.interop.zarr import load
+    >>> z = zarr.array([[1, 5], [4, 2]], chunks=(1, 2))
+    >>> rk.Tensor(load(z, progress=False), dims=("row", "column")).reduce_max("row").tolist()
+    [[4, 5]]
+    """
+    return _load("load", data, progress)
+
+
+def elements(who: str, data: Any) -> NDArray[Any] | None:
+    """The elements for whoever needs all of them: NumPy would have them in memory twice."""
+    return _load(who, data) if isinstance(data, zarr.Array) else None
+
+
+def _load(who: str, data: Any, progress: Any = True) -> NDArray[Any]:
+    if not isinstance(data, zarr.Array):
+        raise TypeError(f"{who}: data has type {type(data).__name__}; use a zarr.Array")
+    progress = _refusals.read_flag(who, "progress", progress)
+    dtype = np.dtype(data.dtype)
+    if element_type(dtype) is None:
+        raise _refusals.dtype_never(who, dtype)
+    result = np.empty(data.shape, dtype)
+    with progress_bar(result.nbytes, progress) as done:
+        for block in itertools.product(*_ranges(data)):
+            result[block] = data[block]
+            done(result[block].nbytes)
+    return result
+
+
 def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
     """The array and what reduces it, for whoever is given a zarr array; None for other data."""
     return (data, reduce) if isinstance(data, zarr.Array) else None
@@ -207,13 +262,16 @@ def reduce(
     final = shape
     if not keep and not identity:
         final = tuple(size for axis, size in enumerate(shape) if axis not in reduced)
-    _check_out(who, out, final, kind)
+    if out is not None:
+        check_out(who, out, final, kind)
     with progress_bar(math.prod(data.shape) * dtype.itemsize, progress) as done:
-        if identity or not reduced:
-            whole = np.asarray(data[...])
-            result = _engine.reduce_max(whole, (), noop_with_empty_axes=True, strict=False)
-            if not identity:  # rank 0
-                result = getattr(_engine, who)(whole, strict=False)
+        if identity:
+            result = np.empty(shape, kind.numpy_dtype)
+            for block in itertools.product(*_ranges(data)):
+                result[block] = data[block]
+                done(result[block].nbytes)
+        elif not reduced:  # rank 0
+            result = getattr(_engine, who)(np.asarray(data[...]), strict=False)
         else:
             result = _by_blocks(operator, data, kind, reduced, shape, done)
     result = result.reshape(final)
@@ -221,19 +279,6 @@ def reduce(
         return result
     _inputs.copy_into(out, result)
     return np.asarray(out)
-
-
-def _check_out(who: str, out: Any, shape: tuple[int, ...], kind: ElementType) -> None:
-    if out is None:
-        return
-    if not isinstance(out, np.ndarray):
-        raise _refusals.out_type(who, out)
-    if out.shape != shape:
-        raise _refusals.out_shape(who, out.shape, shape)
-    if out.dtype != kind.numpy_dtype:
-        raise _refusals.out_dtype(who, out.dtype, kind.numpy_dtype)
-    if not out.flags.writeable:
-        raise _refusals.out_readonly(who)
 
 
 def _by_blocks(
@@ -245,11 +290,7 @@ def _by_blocks(
     done: Any,
 ) -> NDArray[Any]:
     result = np.empty(shape, kind.numpy_dtype)
-    # An axis of size 0 has one empty range, so that reductions of nothing are made too.
-    ranges = [
-        [slice(first, min(first + step, size)) for first in range(0, size, step)] or [slice(0, 0)]
-        for size, step in zip(data.shape, _steps(data), strict=True)
-    ]
+    ranges = _ranges(data)
     kept = [[slice(0, 1)] if axis in reduced else each for axis, each in enumerate(ranges)]
     inner = [each if axis in reduced else [None] for axis, each in enumerate(ranges)]
     for place in itertools.product(*kept):
@@ -265,6 +306,17 @@ def _by_blocks(
                 parts = [join(op, parts)]
         result[place] = finish(join(op, parts), kind)
     return result
+
+
+def _ranges(data: Any) -> list[list[slice]]:
+    """The ranges of each axis, whose products are the blocks.
+
+    An axis of size 0 has one empty range, so that reductions of nothing are made too.
+    """
+    return [
+        [slice(first, min(first + step, size)) for first in range(0, size, step)] or [slice(0, 0)]
+        for size, step in zip(data.shape, _steps(data), strict=True)
+    ]
 
 
 def _steps(data: Any) -> list[int]:

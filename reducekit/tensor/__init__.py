@@ -38,7 +38,8 @@ class Tensor:
         protocol, ``__array__`` or ``__dlpack__`` (such as a torch tensor on the
         CPU, bfloat16 included). Lists are copied; memory that can be shared is.
         A dask array stays lazy, and so is all that is made from the tensor, until
-        ``numpy()`` or ``compute()`` is called.
+        ``numpy()`` or ``compute()`` is called. A zarr array is loaded, into memory
+        for all of it and a few chunks more.
     dims : sequence of (str or None), optional
         One name for each axis, None for an axis without a name. A str names the
         only axis of a tensor of rank 1. Omitted, the names of a Tensor are kept.

@@ -2,6 +2,7 @@
 
 import itertools
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -83,6 +84,50 @@ def test_each_chunk_is_read_once_and_no_more_is_held(monkeypatch):
     assert max(read) == 2 * 8 * 16
 
 
+def test_a_tensor_of_a_zarr_array_holds_it_in_memory_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(ours, "_BLOCK_BYTES", 1 << 20)
+    array = ordinary("float32", (32, 512, 512), np.random.default_rng(4))
+    z = zarr.create_array(tmp_path / "z", shape=array.shape, chunks=(1, 512, 512), dtype="f4")
+    z[...] = array
+    rk.Tensor(z[:1])  # what is imported then is no memory of the array
+    kept = {"noop_with_empty_axes": True}
+    for load in (rk.Tensor, ours.load, lambda z: rk.reduce_max(z, [], **kept)):
+        tracemalloc.start()
+        try:
+            found = load(z)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+        assert_same(np.asarray(found), array)
+        assert peak < 1.4 * array.nbytes
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_what_is_loaded_is_what_is_stored(name, monkeypatch):
+    monkeypatch.setattr(ours, "_BLOCK_BYTES", 1)
+    array = awkward(name, (5, 6), np.random.default_rng(6), nan=True)
+    for data in (array, array[:0], array[0, 0]):
+        z = stored(data, tuple(max(1, size // 2) for size in data.shape))
+        loaded = ours.load(z)
+        assert loaded.flags.writeable
+        assert_same(loaded, np.asarray(data))
+        assert_same(rk.Tensor(z).numpy(), np.asarray(data))
+    # zarr keeps the byte order.
+    swapped = stored(array.astype(array.dtype.newbyteorder(">")), (2, 3))
+    assert_same(rk.reduce_max(swapped, [], noop_with_empty_axes=True, strict=False), array)
+    with pytest.raises(TypeError, match=r"load: data has type list; use a zarr\.Array"):
+        ours.load([1])
+    with pytest.raises(TypeError, match="load: progress='yes' is not a flag"):
+        ours.load(z, progress="yes")
+
+
+def test_what_cannot_be_reduced_is_refused_before_it_is_read(monkeypatch):
+    z = stored(np.zeros(4, "complex64"), 2)
+    monkeypatch.setattr(zarr.Array, "__getitem__", lambda *_: pytest.fail("it was read"))
+    with pytest.raises(rk.DTypeError, match="Tensor: elements of dtype complex64"):
+        rk.Tensor(z)
+
+
 def test_out_and_refusals():
     z = stored(np.float32([[1, 2], [3, 4]]), (1, 2))
     out = np.empty((1, 2), np.float32)
@@ -118,8 +163,11 @@ def test_a_bar_is_shown_only_where_it_is_seen(monkeypatch, capsys):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     ours.reduce_max(z, progress=False)
     assert capsys.readouterr().err == ""
-    ours.reduce_max(z)
-    assert "/3.20k" in capsys.readouterr().err
+    ours.load(z, progress=False)
+    assert capsys.readouterr().err == ""
+    for call in (ours.reduce_max, ours.load, rk.Tensor):
+        call(z)
+        assert "/3.20k" in capsys.readouterr().err
 
 
 def test_nothing_is_shown_in_the_first_two_seconds(monkeypatch, capsys):
