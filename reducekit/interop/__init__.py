@@ -10,7 +10,7 @@ __all__ = ["register_accessors"]
 
 # Each package, the classes whose objects the module of its name here is asked about.
 _CLASSES = {
-    "dask": ("Array", "FrameBase", "_Frame"),  # of all DataFrames, new and old
+    "dask": ("Array", "FrameBase"),
     "pandas": ("DataFrame", "Series", "Index", "ExtensionArray"),
     "xarray": ("DataArray",),
     "zarr": ("Array",),
@@ -18,6 +18,7 @@ _CLASSES = {
 
 for _package, _names in _CLASSES.items():
     _foreign.register(_package, _names, f"{__name__}.{_package}")
+_foreign.register("numpy", ("memmap",), f"{__name__}._mapped")
 
 
 def register_accessors() -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-__all__ = ["DELAY", "progress_bar"]
+__all__ = ["DELAY", "is_seen", "progress_bar"]
 
 DELAY = 2.0
 """Seconds before a bar appears."""
@@ -32,6 +32,11 @@ def progress_bar(total: int, wanted: bool) -> Iterator[Callable[[int], object]]:
         return
     with kind(total=total, unit="B", unit_scale=True, delay=DELAY, leave=False) as bar:
         yield bar.update
+
+
+def is_seen() -> bool:
+    """Whether a bar would come up here, if it takes long."""
+    return _kind() is not None
 
 
 def _kind() -> Any:
