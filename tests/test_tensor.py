@@ -430,6 +430,12 @@ def test_the_identity_keeps_every_name_and_has_memory_of_its_own():
         assert not np.shares_memory(got.numpy(), tensor.numpy())
 
 
+@pytest.mark.parametrize("axes", [(["batch"], "row"), ("batch", ("row",)), (0, np.array([1]))])
+def test_a_sequence_beside_other_axes_is_refused_with_the_two_ways(axes):
+    with pytest.raises(TypeError, match="beside other axes; give each axis as an argument, or all"):
+        cube().reduce_max(*axes)
+
+
 def test_rank_0_keeps_its_lack_of_names():
     assert rk.Tensor(3.0, dims=()).reduce_max(keepdims=False).dims == ()
     assert rk.Tensor(3.0).reduce_max().dims is None

@@ -27,7 +27,7 @@ from ._partial import Part, finish, join, start
 dask = need("dask", "dask", "reducing dask arrays")
 da = need("dask.array", "dask", "reducing dask arrays")
 
-__all__ = ["deferred", "elements", "reduce", "select", "sized", "survey"]
+__all__ = ["deferred", "elements", "reduce", "select", "sized", "survey", "token"]
 
 
 def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
@@ -93,7 +93,7 @@ def reduce(
     out : None
         A lazy result has no memory to be written to.
     exact : bool
-        Makes no difference: sums of chunks are joined exactly for every type.
+        Makes no difference: sums are those of ``exact=True`` for every type.
 
     Returns
     -------
@@ -327,6 +327,11 @@ def _computed_first(what: str) -> ArgumentError:
     return ArgumentError(
         f"Tensor: {what} cannot index a lazy tensor; compute the index, or the tensor, first"
     )
+
+
+def token(parts: tuple[Any, ...]) -> Any:
+    """What dask tells objects of these parts apart by."""
+    return dask.base.normalize_token(parts)
 
 
 def sized(array: Any) -> Any:

@@ -582,7 +582,7 @@ class Tensor:
         extra: dict[str, Any],
     ) -> Tensor:
         who = schema.OPERATORS[op].function
-        axes = to_positions(who, (axes, *more) if more else axes, self._dims)
+        axes = to_positions(who, _each(who, axes, *more) if more else axes, self._dims)
         opset = self._opset if opset is None else opset
         reduced = getattr(_engine, who)(
             self._array, axes, keepdims=keepdims, noop_with_empty_axes=noop,
@@ -835,6 +835,37 @@ class Tensor:
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self._array, self._dims, self._opset)
 
+    # What makes a lazy tensor a collection of dask: dask.compute(tensor) gives a Tensor.
+
+    def __dask_graph__(self) -> Any:
+        """The graph of dask; None for elements in memory, of which there is nothing to compute."""
+        return self._array.__dask_graph__() if self._is_lazy else None  # type: ignore[attr-defined]
+
+    def __dask_keys__(self) -> Any:
+        return self._array.__dask_keys__()  # type: ignore[attr-defined]
+
+    def __dask_layers__(self) -> Any:
+        return self._array.__dask_layers__()  # type: ignore[attr-defined]
+
+    def __dask_tokenize__(self) -> Any:
+        return _foreign.home("dask").token((type(self), self._array, self._dims, self._opset))
+
+    @property
+    def __dask_optimize__(self) -> Any:
+        return self._array.__dask_optimize__  # type: ignore[attr-defined]
+
+    @property
+    def __dask_scheduler__(self) -> Any:
+        return self._array.__dask_scheduler__  # type: ignore[attr-defined]
+
+    def __dask_postcompute__(self) -> Any:
+        finish, args = self._array.__dask_postcompute__()  # type: ignore[attr-defined]
+        return _finished, (finish, args, type(self), self._dims, self._opset)
+
+    def __dask_postpersist__(self) -> Any:
+        rebuild, args = self._array.__dask_postpersist__()  # type: ignore[attr-defined]
+        return _finished, (rebuild, args, type(self), self._dims, self._opset)
+
     def __repr__(self) -> str:
         """The head and a few values, from the edges alone where there are many."""
         from .. import _show
@@ -850,6 +881,30 @@ class Tensor:
 
         with np.errstate(invalid="ignore"):
             return card(self)
+
+
+def _finished(
+    found: Any,
+    finish: Any,
+    args: tuple[Any, ...],
+    kind: type[Tensor],
+    dims: Dims,
+    opset: int | None,
+    **options: Any,
+) -> Tensor:
+    """The tensor of what dask made of its array."""
+    return kind(finish(found, *args, **options), dims, opset)
+
+
+def _each(who: str, *axes: Any) -> tuple[Any, ...]:
+    """Several arguments, each of which is one axis."""
+    for axis in axes:
+        if isinstance(axis, (list, tuple, range, set)) or getattr(axis, "ndim", 0) != 0:
+            raise TypeError(
+                f"{who}: {short(axis)} is given beside other axes; "
+                "give each axis as an argument, or all as one sequence"
+            )
+    return axes
 
 
 # Reading, not copying, so that a mask or an index may be a tensor.

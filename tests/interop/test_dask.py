@@ -331,6 +331,31 @@ def test_tensors_refuse_what_they_always_do():
         rk.Tensor(da.zeros(3), dims=("a", "b"))
 
 
+@pytest.mark.usefixtures("one_thread")
+def test_a_lazy_tensor_is_a_collection_of_dask_and_others_are_not():
+    values, t = lazy_tensor(opset=18)
+    assert dask.is_dask_collection(t)
+    assert not dask.is_dask_collection(rk.Tensor(values))
+    found, top, more = dask.compute(t, t.reduce_max("row", keepdims=False), {"a": [t[0]]})
+    for got, want in ((found, t), (top, t.reduce_max("row", keepdims=False)), (more["a"][0], t[0])):
+        assert type(got._array) is np.ndarray
+        assert (got.dims, got.opset) == (want.dims, 18)
+        assert_same(got.numpy(), want.numpy())
+    number = dask.compute(t.reduce_max(keepdims=False))[0]
+    assert (number.dims, number.item()) == ((), values.max())
+    (kept,) = dask.persist(t)
+    assert isinstance(kept._array, da.Array)
+    assert (kept.dims, kept.opset) == (t.dims, 18)
+    assert_same(kept.numpy(), values)
+    (better,) = dask.optimize(t)
+    assert_same(better.numpy(), values)
+    plain = rk.Tensor(values)
+    assert dask.compute(plain)[0] is plain
+    for each, other in ((t, t.rename(row="y")), (t, t.with_opset(13)), (plain, rk.Tensor(-values))):
+        assert dask.base.tokenize(each) == dask.base.tokenize(pickle.loads(pickle.dumps(each)))
+        assert dask.base.tokenize(each) != dask.base.tokenize(other)
+
+
 # The index of a lazy tensor.
 
 
