@@ -52,6 +52,7 @@ def lacks(code):
     """The packages that an example needs and that are not here."""
     named = re.findall(r"^(?:>>> |\.\.\. )? *(?:import|from) (\w+)(?:\.(\w+))?", code, re.MULTILINE)
     words = {name for pair in named for name in pair} & OPTIONAL
+    words |= {"pyarrow"} if "dask.dataframe" in code else set()  # which cannot do without
     words |= {"anywidget"} if "reducekit.widgets" in code else set()
     words |= {"matplotlib"} if re.search(r"import plot|reducekit\.plot", code) else set()
     return sorted(word for word in words if importlib.util.find_spec(word) is None)
