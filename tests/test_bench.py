@@ -3,6 +3,7 @@
 import argparse
 import json
 import math
+import os
 import subprocess
 import sys
 import types
@@ -523,6 +524,90 @@ def test_threads(monkeypatch):
     (row,) = measures.threads(said.append, quick=True, only=["max int8 10 all"])
     assert {"reducekit", "one thread"} <= set(row["seconds"])
     assert (row["ratio"] is None) == ("torch" not in row["seconds"])
+
+
+def with_torch(monkeypatch, folder, source):
+    """Let the processes that measure, and no other, find this module as torch."""
+    (folder / "torch.py").write_text(source, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setattr(measures, "LARGE", 10)
+
+
+PEER = """
+import os
+from pathlib import Path
+
+print("a word of welcome")
+os.write(1, b"and one from below")
+Path(__file__).with_name("process").write_text(str(os.getpid()))
+get_num_threads = set_num_threads = lambda *_: 2
+from_numpy = lambda x: x
+
+
+def amax(x, axes):
+    print("calculating")
+    if x.itemsize > 1:
+        os._exit(3)
+    return x.max(axes)
+"""
+
+
+def test_threads_run_in_other_processes(monkeypatch, tmp_path):
+    with_torch(monkeypatch, tmp_path, PEER)
+    (row,) = measures.threads(str, quick=True, only=["max int8 10 all"])
+    assert row["ratio"] == row["seconds"]["torch"] / row["seconds"]["reducekit"] > 0
+    assert "torch" not in sys.modules
+    assert int((tmp_path / "process").read_text()) != os.getpid()
+
+
+@pytest.mark.parametrize("start", ["import os; os._exit(3)", "raise OSError('a part is missing')"])
+def test_threads_without_a_peer_that_does_not_start(monkeypatch, tmp_path, start):
+    with_torch(monkeypatch, tmp_path, start)
+    (row,) = measures.threads(str, quick=True, only=["max int8 10 all"])
+    assert set(row["seconds"]) == {"reducekit", "one thread"}
+    assert row["ratio"] is None
+    assert not row["over"]
+
+
+def test_threads_go_on_after_a_peer_that_dies(monkeypatch, tmp_path):
+    with_torch(monkeypatch, tmp_path, PEER)
+    only = ["max int8 10 all", "max int16 10 all", "max uint8 10 all", "sum uint8 10 all"]
+    rows = measures.threads(str, quick=True, only=only)
+    assert {row["name"]: row["ratio"] is None for row in rows} == {
+        "max int8 10 over all": False,
+        "max int16 10 over all": True,  # it dies
+        "max uint8 10 over all": False,
+        "sum uint8 10 over all": True,  # it has no such function
+    }
+
+
+def test_threads_do_not_hide_our_own_failure():
+    worker = measures._Worker("nobody", 2)
+    cell = cell_of("max", "int8", (10,), (0,))
+    with pytest.raises(ArgumentError, match=r"max int8 10 over all failed: status 1"):
+        measures._threads_row(cell, {"reducekit": worker}, FAST)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_threads_end_their_processes_whatever_happens(monkeypatch, error):
+    processes = []
+
+    def stop(*_):
+        raise error
+
+    def start(*words, **more):
+        processes.append(popen(*words, **more))
+        return processes[-1]
+
+    popen = subprocess.Popen
+    monkeypatch.setattr(measures.subprocess, "Popen", start)
+    monkeypatch.setattr(measures, "LARGE", 10)
+    monkeypatch.setattr(measures, "ratio_text", stop)
+    with pytest.raises(error):
+        measures.threads(str, quick=True, only=["max int8 10 all"])
+    assert len(processes) == 3
+    assert all(process.returncode is not None for process in processes)
 
 
 def test_callgrind_wants_valgrind_and_few_cells(monkeypatch):

@@ -36,7 +36,7 @@ Beside the grid there are measures of one thing each:
   tiny     calls on ten elements, bare and with keywords, against NumPy
   linear   time per element at 1e8 elements over that at 1e7
   memory   peak memory beyond the result, for each layout
-  threads  two threads (or --threads), against torch with as many
+  threads  two threads (or --threads), against torch with as many, each in a process of its own
 
 Exit status: 0, 1 when an answer of ours is not the one that it should be, 2 when something
 is not usable."""

@@ -12,8 +12,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import warnings
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -236,18 +237,28 @@ def memory(say: Say, *, quick: bool = False, threads: int = 1, only: Sequence[st
 
 
 def threads(say: Say, *, quick: bool = False, threads: int = 2, only: Sequence[str] = ()) -> Rows:
-    """Arrays of 1e6 elements and more on several threads, against PyTorch and one thread."""
-    contenders = installed(("torch",))
+    """Arrays of 1e6 elements and more on several threads, against PyTorch and one thread.
+
+    Each has a process of its own, and they take turns: threads that look out for work for
+    a while, as OpenMP's do, would take a processor from the next one.
+    """
     large = (cell for cell in cells(quick=quick, only=only) if cell.case.elements >= LARGE)
     chosen = some(large, only)
     say(f"{threads} threads: reducekit, its gain over one thread, and torch / reducekit")
     if not hasattr(reducekit, "set_num_threads"):
         say("reducekit has no threads in this build: its times are those of one")
     rows: Rows = []
-    with warnings.catch_warnings(), thread_counts(contenders, threads):
-        warnings.simplefilter("ignore")
+    with ExitStack() as stack:
+        workers = {
+            name: stack.enter_context(closing(_Worker(who, count)))
+            for name, who, count in (
+                (OURS, OURS, threads),
+                ("one thread", OURS, 1),
+                ("torch", "torch", threads),
+            )
+        }
         for cell in chosen:
-            row = _threads_row(cell, contenders, threads, QUICK if quick else FULL)
+            row = _threads_row(cell, workers, QUICK if quick else FULL)
             say(
                 f"{cell.name:<46}{seconds_text(row['seconds'][OURS]):>9}"
                 f"{row['gain']:>7.2f} x   torch {ratio_text(row['ratio']):>5} x"
@@ -263,24 +274,24 @@ def threads(say: Say, *, quick: bool = False, threads: int = 2, only: Sequence[s
     return rows
 
 
-def _threads_row(
-    cell: Cell,
-    contenders: list[Contender],
-    threads: int,
-    effort: Effort,
-) -> dict[str, Any]:
-    problem = Problem(cell, make(cell), threads)
-    alone = _call(contenders[0], replace(problem, threads=1))
-    calls = {OURS: _call(contenders[0], problem), "one thread": alone}
-    for peer in contenders[1:]:
-        try:
-            call = peer.call(problem)
-            if call is not None:
-                call.answer()
-                calls[peer.name] = call
-        except Exception:  # noqa: BLE001 - it has no such reduction
-            pass
-    times = measure(calls, effort, keep=(OURS, "one thread"))
+def _threads_row(cell: Cell, workers: Mapping[str, _Worker], effort: Effort) -> dict[str, Any]:
+    times: dict[str, float] = {}
+    names = list(workers)
+    start = 0.0
+    for number in range(effort.rounds):
+        if number < 2:
+            start = time.perf_counter()  # libraries are loaded and arrays made in the first
+        elif time.perf_counter() - start > effort.budget:
+            break
+        for name in list(names):
+            answer = workers[name].turn(cell, effort)
+            if isinstance(answer, float):
+                times[name] = min(answer, times.get(name, answer))
+            elif name == "torch":  # it has no such reduction
+                names.remove(name)
+                times.pop(name, None)
+            else:
+                raise _failed(cell, answer)
     ratio = times["torch"] / times[OURS] if "torch" in times else None
     return {
         "name": cell.name,
@@ -289,6 +300,44 @@ def _threads_row(
         "ratio": ratio,
         "over": ratio is not None and ratio < 1,
     }
+
+
+class _Worker:
+    """A library in a process of its own, which sleeps but for its turns."""
+
+    def __init__(self, who: str, threads: int) -> None:
+        self._words = ("turns", who, str(threads))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def turn(self, cell: Cell, effort: Effort) -> float | str:
+        """The least seconds of a turn, or why there are none; who died is replaced."""
+        if self._process is None:
+            self._process = subprocess.Popen(
+                _command(*self._words),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                env=_environment(),
+            )
+        process = self._process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        question = json.dumps([_words(cell), [effort.batch, effort.rounds]])
+        try:
+            process.stdin.write(f"{question}\n".encode())
+            answer: float | str = json.loads(process.stdout.readline())
+        except (OSError, ValueError):  # it died, and no line is no JSON
+            answer = f"status {process.wait()}"
+            self.close()
+        return answer
+
+    def close(self) -> None:
+        """End the process, if there is one."""
+        if self._process is not None:
+            with self._process:
+                self._process.kill()
+            self._process = None
 
 
 def callgrind(say: Say, only: Sequence[str]) -> Rows:
@@ -351,19 +400,31 @@ def _call(contender: Contender, problem: Problem) -> Call:
 
 def _child(what: str, cell: Cell, *words: str, tool: Sequence[str] = ()) -> str:
     """What a process of its own says about a cell."""
-    command = [
-        *tool, sys.executable, "-m", f"{__package__}.child", what, cell.op.short,
-        cell.element.name, json.dumps(asdict(cell.case)), *words,
-    ]  # fmt: skip
+    command = [*tool, *_command(what, *_words(cell), *words)]
+    done = subprocess.run(command, capture_output=True, text=True, env=_environment(), check=False)
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
+        raise _failed(cell, last[0])
+    return done.stdout
+
+
+def _command(*words: str) -> list[str]:
+    return [sys.executable, "-m", f"{__package__}.child", *words]
+
+
+def _words(cell: Cell) -> list[str]:
+    return [cell.op.short, cell.element.name, json.dumps(asdict(cell.case))]
+
+
+def _environment() -> dict[str, str]:
     found = Path(reducekit.__file__).parent.parent
     path = os.pathsep.join([str(found), *filter(None, [os.environ.get("PYTHONPATH")])])
     # Sets in a fixed order, so that two processes differ in nothing but what is measured.
-    environment = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or [f"status {done.returncode}"]
-        raise ArgumentError(f"bench: the process that measures {cell.name} failed: {last[0]}")
-    return done.stdout
+    return {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}
+
+
+def _failed(cell: Cell, why: str) -> ArgumentError:
+    return ArgumentError(f"bench: the process that measures {cell.name} failed: {why}")
 
 
 def _bytes(count: int | None) -> str:

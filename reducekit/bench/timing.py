@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from .contenders import Call
 
-__all__ = ["FULL", "QUICK", "Effort", "measure"]
+__all__ = ["FULL", "QUICK", "Effort", "measure", "turn"]
 
 _HOPELESS = 4.0
 # Rounds that all take part in, unless one call is this share of the budget: what is
@@ -77,9 +77,9 @@ def measure(
         _prepare(calls[name])
         first = timer.timeit(1)
         second = min(first, timer.timeit(1)) if first < effort.budget else first
-        numbers[name] = max(1, min(100_000, int(effort.batch / max(second, 1e-7))))
+        numbers[name] = _number(effort, second)
         best[name] = timer.timeit(numbers[name]) / numbers[name] if numbers[name] > 1 else second
-        numbers[name] = max(1, min(100_000, int(effort.batch / best[name])))
+        numbers[name] = _number(effort, best[name])
     peers = [name for name in timers if name not in keep]
     names = list(timers)
     start = time.perf_counter()
@@ -97,6 +97,31 @@ def measure(
                 timers[name].timeit(1)
             best[name] = min(best[name], timers[name].timeit(numbers[name]) / numbers[name])
     return best
+
+
+def turn(call: Call, effort: Effort) -> float:
+    """The least seconds that a call took in a turn: as many batches as an effort has rounds.
+
+    The first call is not timed: it wakes threads, and brings back what was read by others.
+
+    >>> from reducekit.bench.contenders import Call
+    >>> 0 < turn(Call("sum(x)", {"x": [1, 2]}), QUICK) < 1
+    True
+    """
+    timer = timeit.Timer(call.statement, globals=call.names)
+    _prepare(call)
+    timer.timeit(1)
+    end = time.perf_counter() + effort.batch * effort.rounds
+    best = timer.timeit(1)
+    while time.perf_counter() < end:
+        number = _number(effort, best)
+        best = min(best, timer.timeit(number) / number)
+    return best
+
+
+def _number(effort: Effort, seconds: float) -> int:
+    """How many calls of so many seconds make a batch."""
+    return max(1, min(100_000, int(effort.batch / max(seconds, 1e-7))))
 
 
 def _prepare(call: Call) -> None:
