@@ -23,7 +23,8 @@ COMPILED = {"_accumulator", "_cpu", "_engine", "_kernels", "_pairs", "_plan", "_
             "_threads", "_walk"}  # fmt: skip
 # Rooms of the same kind as those drawn, too small to be drawn.
 BESIDE = {
-    "_files": "cli", "_pieces": "interop", "pandas": "interop", "xarray": "interop",
+    "_files": "cli", "_pieces": "interop",
+    "pandas": "interop", "xarray": "interop", "dask": "interop",
     "_html": "tensor", "_show": "tensor", "_names": "tensor",
     "_dlpack": "_inputs", "_foreign": "_inputs",
     "_opset": "_rules", "_threadpoolctl": "_threads", "__init__": "interop", "__main__": "cli",

@@ -10,7 +10,9 @@ import reducekit
 
 # Modules whose import needs a package that may be absent, and what that is.
 NEEDS = {
+    "reducekit.dask": "dask.dataframe",
     "reducekit.interop.dask": "dask",
+    "reducekit.interop.dask_frames": "dask.dataframe",
     "reducekit.interop.pandas": "pandas",
     "reducekit.interop.xarray": "xarray",
     "reducekit.interop.zarr": "zarr",

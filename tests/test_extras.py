@@ -22,6 +22,7 @@ NEEDS = [
     ("rk.Tensor.from_xarray([[1]])", "xarray", "xarray"),
     ("rk.Tensor([[1]]).to_xarray()", "xarray", "xarray"),
     ("import reducekit.interop.dask", "dask", "dask"),
+    ("import reducekit.dask", "dask", "dask"),
     ("import reducekit.interop.zarr", "zarr", "zarr"),
     ("from reducekit import plot; plot.collapse([[1]], 'max')", "matplotlib", "notebook"),
     ("from reducekit import plot; plot.timeline('ReduceMax')", "matplotlib", "notebook"),

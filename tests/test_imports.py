@@ -35,7 +35,7 @@ LAYERS = [
     ["__init__"],
     ["_files", "testing", "plot"],
     ["onnx", "widgets", "bench"],
-    ["cli", "demo", "pandas", "xarray"],
+    ["cli", "dask", "demo", "pandas", "xarray"],
     ["__main__"],
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}

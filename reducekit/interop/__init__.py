@@ -22,9 +22,13 @@ _foreign.register("numpy", ("memmap",), f"{__name__}._mapped")
 
 
 def register_accessors() -> None:
-    """Give pandas and xarray their accessor if the program has imported them already."""
-    for package, kind in (("pandas", "DataFrame"), ("xarray", "DataArray")):
+    """Give pandas, xarray and dask their accessor if the program has imported them already."""
+    for package, kind, module in (
+        ("pandas", "DataFrame", "pandas"),
+        ("xarray", "DataArray", "xarray"),
+        ("dask.dataframe", "DataFrame", "dask_frames"),
+    ):
         # One that is just being imported, or a module of another make, has not all of it yet.
         if hasattr(sys.modules.get(package), kind):
             with suppress(ImportError, AttributeError):
-                import_module(f"{__name__}.{package}")
+                import_module(f"{__name__}.{module}")

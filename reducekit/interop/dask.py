@@ -47,12 +47,11 @@ def elements(who: str, data: Any) -> None:
         return
     kind = type(data).__name__
     ways = "data.compute()"
-    if kind == "Series":
-        ways = f"data.to_dask_array(lengths=True) or {ways}"
-    elif kind == "DataFrame":
+    if kind in ("DataFrame", "Series"):
+        types = " if all columns are of one NumPy type" if kind == "DataFrame" else ""
         ways = (
-            "data.to_dask_array(lengths=True) if all columns are of one NumPy type, "
-            f"data.map_partitions(...) with the accessor of pandas, or {ways}"
+            "the accessor data.reducekit (import reducekit.dask), "
+            f"data.to_dask_array(lengths=True){types}, or {ways}"
         )
     raise TypeError(
         f"{who}: data is a dask {kind}, which is neither an array nor computed; use {ways}"

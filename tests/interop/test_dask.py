@@ -187,13 +187,14 @@ def test_dataframes_of_dask_are_refused_and_not_computed(call):
     dd = pytest.importorskip("dask.dataframe")
     pd = pytest.importorskip("pandas")
     frame = dd.from_pandas(pd.DataFrame({"a": [2**53 + 1, 2], "b": [1.5, 2.5]}), npartitions=2)
+    accessor, array = (
+        r"data\.reducekit \(import reducekit\.dask\)",
+        r"to_dask_array\(lengths=True\)",
+    )
     for data, way in (
-        (
-            frame,
-            r"to_dask_array\(lengths=True\) if all columns are of one NumPy type, data\.map_p",
-        ),
-        (frame.a, r"to_dask_array\(lengths=True\) or data\.compute\(\)$"),
-        (frame.a.astype("Int64"), r"to_dask_array\(lengths=True\) or data\.compute\(\)$"),
+        (frame, rf"{accessor}, data\.{array} if all columns are of one NumPy type, or"),
+        (frame.a, rf"{accessor}, data\.{array}, or data\.compute\(\)$"),
+        (frame.a.astype("Int64"), rf"{accessor}, data\.{array}, or data\.compute\(\)$"),
         (frame.a.max(), r"use data\.compute\(\)$"),
     ):
         kind = type(data).__name__
