@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import sys
+from collections import UserList, deque
 from collections.abc import Callable
+from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _foreign, _refusals
 from .dtypes import element_type
-from .errors import ArgumentError, DTypeError, ReduceError
+from .errors import DTypeError, ReduceError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = ["as_array", "copy_into", "deferred", "may_share"]
+
+_SEQUENCES = (list, tuple, deque, UserList)
+_LISTS = frozenset({list, tuple})
+_NUMBERS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
+# None of these has elements that are missing without a sign that NumPy keeps.
+_PLAIN = _NUMBERS | {np.ndarray, str, bytes, type(None)}
+# As deep as NumPy looks into lists.
+_DEEPEST = 64
 
 
 def as_array(who: str, data: Any) -> NDArray[Any]:
@@ -46,6 +58,8 @@ def as_array(who: str, data: Any) -> NDArray[Any]:
     array: NDArray[Any]
     if type(data) is np.ndarray:
         array = data
+    elif _is_sequence(data):
+        array = _of_list(who, data)
     else:
         try:
             refuse_missing(who, data)
@@ -86,6 +100,86 @@ def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
     return found
 
 
+def _is_sequence(data: Any) -> bool:
+    """Whether NumPy takes it for nested data, and no way of its own to be read."""
+    kind = type(data)
+    if kind is list or kind is tuple:
+        return True
+    # UserList is abstract: asking isinstance would want a hash.
+    return any(each in _SEQUENCES for each in kind.__mro__) and not hasattr(data, "__array__")
+
+
+def _of_list(who: str, data: Any) -> NDArray[Any]:
+    given = _each_read(who, data, {}) if _holds_more(data) else data
+    try:
+        array: NDArray[Any] = np.asarray(given)
+    except Exception as error:
+        _each_read(who, data, {})  # a masked number, which NumPy cannot convert, is named
+        raise _refusals.not_an_array(who, data, error) from error
+    # A masked number among others: NumPy makes NaN of it, and the bool under the mask.
+    if "numpy.ma" in sys.modules and (
+        array.dtype.kind == "b" or (array.dtype.kind == "f" and math.isnan(np.vdot(array, array)))
+    ):
+        _each_read(who, data, {})
+    return array
+
+
+def _holds_more(data: Any) -> bool:
+    """Whether a list may hold more than numbers, ndarrays and lists of numbers.
+
+    Every list is looked at, but of numbers only the first: beside it there can be nothing
+    but numbers, as NumPy refuses lists of unequal depths.
+    """
+    if type(data) not in _LISTS:
+        return True
+    if not data or type(data[0]) in _NUMBERS:
+        return False
+    lists = data
+    for _ in range(_DEEPEST):
+        try:
+            kinds = set(map(type, lists))
+        except TypeError:  # a class that has no hash
+            return True
+        if not kinds <= _LISTS:
+            return not kinds <= _PLAIN
+        try:
+            first = set(map(type, map(itemgetter(0), lists)))
+        except IndexError:  # one is empty
+            return True
+        if first <= _NUMBERS:
+            return False
+        # Each once: a list that holds itself twice would have no end.
+        lists = list({id(each): each for each in chain.from_iterable(lists)}.values())
+    return True
+
+
+def _each_read(who: str, item: Any, seen: dict[int, Any], depth: int = 0) -> Any:
+    """Nested lists with what NumPy would read with a loss replaced by its elements.
+
+    Raises
+    ------
+    ReduceError
+        If elements are missing in it, or cannot be reduced.
+    """
+    hashes = type(type(item)).__hash__ is not None
+    if (hashes and type(item) in _PLAIN) or depth > _DEEPEST:
+        return item
+    if _is_sequence(item):
+        if id(item) not in seen:
+            seen[id(item)] = item  # which one that holds itself finds
+            seen[id(item)] = [_each_read(who, each, seen, depth + 1) for each in item]
+        return seen[id(item)]
+    home = _foreign.home_of(item)
+    known = hasattr(home, "elements") or hasattr(home, "missing") or hasattr(item, "null_count")
+    return as_array(who, item) if known or _is_masked(item) else item
+
+
+def _is_masked(data: Any) -> bool:
+    # What is not imported yet cannot have made the data, and importing it is slow.
+    ma = sys.modules.get("numpy.ma")
+    return ma is not None and issubclass(type(data), ma.MaskedArray)
+
+
 def _read(who: str, data: Any) -> NDArray[Any]:
     read = getattr(_foreign.home_of(data), "elements", None)
     elements: NDArray[Any] | None = None if read is None else read(who, data)
@@ -124,25 +218,23 @@ def _read(who: str, data: Any) -> NDArray[Any]:
 
 def refuse_missing(who: str, data: Any) -> None:
     """Raise if elements are missing: NumPy would read them as NaN or as what lies under a mask."""
-    # What is not imported yet cannot have made the data, and importing it is slow.
-    ma = sys.modules.get("numpy.ma")
-    count = getattr(_foreign.home_of(data), "missing", None)
-    if ma is not None and issubclass(type(data), ma.MaskedArray):
-        missing = int(np.count_nonzero(ma.getmaskarray(data)))
+    home = _foreign.home_of(data)
+    count = getattr(home, "missing", None)
+    if _is_masked(data):
+        missing = int(np.count_nonzero(sys.modules["numpy.ma"].getmaskarray(data)))
         ways = "data.filled(value) or data.compressed()"
     elif count is not None:
         missing = count(data)
         ways = "data.fillna(value) or data.dropna()"
+    elif hasattr(home, "elements"):
+        return  # which sees to it
     else:
         missing = sum(map(_nulls, _columns_of(data)))
-        ways = "data.fill_null(value) or data.drop_nulls()"
-        if hasattr(data, "drop_null"):
-            ways = "data.fill_null(value) or data.drop_null()"
+        drop = "drop_null" if hasattr(data, "drop_null") else "drop_nulls"
+        ways = f"data.fill_null(value) or data.{drop}()"
     if missing > 0:
-        elements = "element is" if missing == 1 else "elements are"
-        raise ArgumentError(
-            f"{who}: {missing} {elements} missing in the {type(data).__name__}; "
-            f"fill or drop first, as with {ways}"
+        raise _refusals.missing(
+            who, missing, type(data).__name__, f"fill or drop first, as with {ways}"
         )
 
 

@@ -222,6 +222,11 @@ def not_an_array(who: str, data: Any, cause: object) -> TypeError:
     )
 
 
+def missing(who: str, count: int, where: str, way_out: str) -> ArgumentError:
+    elements = "element is" if count == 1 else "elements are"
+    return ArgumentError(f"{who}: {count} {elements} missing in the {where}; {way_out}")
+
+
 def _all_types() -> tuple[Any, ...]:
     from .dtypes import ELEMENT_TYPES
 

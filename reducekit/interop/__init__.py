@@ -12,6 +12,8 @@ __all__ = ["register_accessors"]
 _CLASSES = {
     "dask": ("Array", "FrameBase"),
     "pandas": ("DataFrame", "Series", "Index", "ExtensionArray"),
+    "polars": ("DataFrame", "Series"),
+    "pyarrow": ("Array", "ChunkedArray", "RecordBatch", "Table"),
     "xarray": ("DataArray",),
     "zarr": ("Array",),
 }

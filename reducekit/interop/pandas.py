@@ -12,7 +12,7 @@ from typing import Any, Literal, Never
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _engine, _refusals, _rules, schema
+from .. import _engine, _foreign, _refusals, _rules, schema
 from .._names import listed
 from .._show import count_text
 from ..dtypes import ElementType, element_type
@@ -551,14 +551,24 @@ def missing(data: Any) -> int:
 
 
 def elements(who: str, data: Any) -> NDArray[Any] | None:
-    """The elements of a DataFrame: NumPy would bring columns of several types to one.
+    """The elements of a DataFrame, or of Arrow data.
+
+    NumPy would bring columns of several types to one, and integers with nulls that pandas
+    does not see, as in a dictionary, to floats.
 
     Returns
     -------
     numpy.ndarray or None
-        None for what has one type, which NumPy reads as it is.
+        None for what NumPy reads as it is.
     """
-    return array_of(data, who)[0] if isinstance(data, pd.DataFrame) else None
+    if isinstance(data, pd.DataFrame):
+        return array_of(data, who)[0]
+    if not isinstance(data.dtype, pd.ArrowDtype):
+        return None
+    arrow = getattr(data, "array", data).__arrow_array__()
+    read = _foreign.home("pyarrow").column_elements
+    array: NDArray[Any] = read(who, arrow, type(data).__name__, "pyarrow.array(data)")
+    return array
 
 
 def array_of(frame: Any, who: str = "Tensor.from_frame") -> tuple[NDArray[Any], list[str]]:

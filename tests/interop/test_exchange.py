@@ -4,6 +4,7 @@ import array
 import ctypes
 import mmap
 import warnings
+from collections import UserList, deque
 
 import numpy as np
 import pytest
@@ -92,6 +93,225 @@ def test_frames_of_pandas_keep_their_digits():
     assert rk.reduce_max(frame.astype("Int64")).tolist() == [[2**62 + 1]]
     with pytest.raises(rk.DTypeError, match="int64 in 'a', 'b'; float64 in 'c'"):
         rk.reduce_max(frame.assign(c=1.5))
+
+
+def ways_out(error):
+    """The expressions that an error proposes."""
+    text = str(error).partition("fill or drop first, as with ")[2]
+    return text.split(" or ") if text else []
+
+
+def hidden_nulls():
+    """Arrow arrays with nulls that their own count does not show, and how many there are."""
+    pa = pytest.importorskip("pyarrow")
+    big = 2**53 + 1
+    lists = pa.array([[big, None], [3, 4]], pa.list_(pa.int64(), 2))
+    dictionary = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1]), pa.array([big, None]))
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([None, big]))
+    tensor = pa.ExtensionArray.from_storage(pa.fixed_shape_tensor(pa.int64(), [2]), lists)
+    yield dictionary, 2
+    yield runs, 2
+    yield runs[1:], 1
+    yield lists, 1
+    yield tensor, 1
+    yield pa.RunEndEncodedArray.from_arrays(pa.array([2, 5], pa.int32()), dictionary[:2]), 3
+    yield pa.FixedSizeListArray.from_arrays(dictionary[:2], 2), 1
+    yield pa.array([[[1, None]], [[3, 4]]], pa.list_(pa.list_(pa.int64(), 2), 1)), 1
+    yield pa.array([[1, 2], None], pa.list_(pa.int64(), 2)), 2
+
+
+def test_arrow_nulls_that_the_outer_count_does_not_show():
+    pa = pytest.importorskip("pyarrow")
+    for data, count in hidden_nulls():
+        for each in (data, pa.chunked_array([data])):
+            what = "1 element is" if count == 1 else f"{count} elements are"
+            for call in (rk.reduce_max, rk.reduce_sum, rk.Tensor):
+                with pytest.raises(rk.ArgumentError, match=f"{what} missing in the .*; fill or"):
+                    call(each)
+        if pa.types.is_fixed_size_list(data.type) or isinstance(data.type, pa.BaseExtensionType):
+            continue
+        for table in (pa.table({"a": data}), pa.record_batch({"a": data})):
+            with pytest.raises(rk.ArgumentError, match=f"{what} missing in the (Table|Record)"):
+                rk.reduce_max(table)
+
+
+def test_what_errors_of_arrow_nulls_propose_helps():
+    pa = pytest.importorskip("pyarrow")
+    pytest.importorskip("pyarrow.compute")
+    cases = [*(data for data, _ in hidden_nulls()), pa.array([1, None])]
+    proposals = 0
+    for data in (*cases, pa.table({"a": [1, None]}), pa.record_batch({"a": [1, None]}),
+                 *map(pa.chunked_array, [[each] for each in cases])):  # fmt: skip
+        with pytest.raises(rk.ArgumentError) as caught:
+            rk.reduce_max(data)
+        assert ways_out(caught.value) or "before they are encoded or nested" in str(caught.value)
+        for expression in ways_out(caught.value):
+            proposals += 1
+            known = {"data": data, "pyarrow": pa, "value": 0}
+            assert rk.Tensor(eval(expression, known)).dtype == np.int64
+    assert proposals == 26
+
+
+def test_encoded_arrow_data_keeps_every_digit():
+    pa = pytest.importorskip("pyarrow")
+    big = 2**53 + 1
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3, 7], pa.int16()), pa.array([5, big, 6]))
+    for first in range(8):
+        for last in range(first, 8):
+            want = np.repeat([5, big, 6], [2, 1, 4])[first:last]
+            assert_same(rk.Tensor(runs.slice(first, last - first)).numpy(), want)
+    dictionary = pa.array([big, 3, big]).dictionary_encode()
+    assert rk.Tensor(dictionary).numpy().tolist() == [big, 3, big]
+    unused = pa.DictionaryArray.from_arrays(pa.array([0, 0]), pa.array([big, None]))
+    assert rk.Tensor(unused).numpy().tolist() == [big, big]
+    assert rk.reduce_max(pa.table({"a": dictionary, "b": [1, 2, 3]}), 0).tolist() == [[big, 3]]
+    nested = pa.RunEndEncodedArray.from_arrays(pa.array([1, 3], pa.int32()), dictionary[:2])
+    assert rk.Tensor(nested).numpy().tolist() == [big, 3, 3]
+    lists = pa.FixedSizeListArray.from_arrays(pa.array([1, big, 3, 4, 5, 6]), 2)
+    assert rk.Tensor(lists[1:]).numpy().tolist() == [[3, 4], [5, 6]]
+    assert rk.Tensor(pa.chunked_array([lists, lists])).shape == (6, 2)
+    for kind in (runs.type, dictionary.type, pa.bool8(), lists.type):
+        assert rk.Tensor(pa.chunked_array([], kind)).shape[0] == 0
+
+
+@pytest.mark.parametrize("order", [None, [0, 1, 2], [2, 1, 0], [0, 2, 1], [2, 0, 1]])
+def test_arrow_tensors_with_axes_in_another_order(order):
+    pa = pytest.importorskip("pyarrow")
+    kind = pa.fixed_shape_tensor(pa.int32(), [2, 3, 4], permutation=order)
+    storage = pa.FixedSizeListArray.from_arrays(pa.array(np.arange(72, dtype=np.int32)), 24)
+    tensors = pa.ExtensionArray.from_storage(kind, storage)
+    physical = np.arange(72, dtype=np.int32).reshape(3, 2, 3, 4)
+    want = physical.transpose(0, *(1 + axis for axis in order or (0, 1, 2)))
+    assert_same(rk.Tensor(tensors).numpy(), want)
+    assert_same(rk.Tensor(tensors[1:]).numpy(), want[1:])
+    assert want.shape == tensors.to_numpy_ndarray().shape
+    if order != [2, 0, 1]:  # there the strides of pyarrow 26 overlap
+        assert_same(rk.Tensor(tensors).numpy(), tensors.to_numpy_ndarray())
+
+
+def test_arrow_bools_of_eight_bits():
+    pa = pytest.importorskip("pyarrow")
+    bits = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([0, 2, 1], pa.int8()))
+    assert rk.Tensor(bits).numpy().view(np.uint8).tolist() == [0, 1, 1]
+
+
+def test_tables_without_columns_have_no_type():
+    pa = pytest.importorskip("pyarrow")
+    pl = pytest.importorskip("polars")
+    for data in (pa.table({}), pl.DataFrame()):
+        with pytest.raises(rk.ArgumentError, match="has no columns, and so no element type"):
+            rk.reduce_max(data)
+
+
+def test_arrow_data_that_is_broken_is_refused():
+    pa = pytest.importorskip("pyarrow")
+    out_of_bounds = pa.DictionaryArray.from_arrays(
+        pa.array([0, 7]), pa.array([1, 2]), safe=False
+    )  # fmt: skip
+    with pytest.raises(TypeError, match="cannot be read as an array"):
+        rk.reduce_max(out_of_bounds)
+
+
+def test_polars_nulls_within_arrays():
+    pl = pytest.importorskip("polars")
+    big = 2**53 + 1
+    pair, deep = pl.Array(pl.Int64, 2), pl.Array(pl.Int64, (1, 2))
+    for data, count in (
+        (pl.Series([[big, None], [3, 4]], dtype=pair), 1),
+        (pl.Series([[big, None], None], dtype=pair), 3),
+        (pl.Series([[[big, 2]], [[None, None]]], dtype=deep), 2),
+        (pl.Series([{"a": 1, "b": None}], dtype=pl.Struct({"a": pl.Int64, "b": pl.Int64})), 1),
+    ):
+        what = "1 element is" if count == 1 else f"{count} elements are"
+        with pytest.raises(
+            rk.ArgumentError, match=f"{what} missing in the (Series|Data)"
+        ) as caught:
+            rk.Tensor(data)
+        for expression in ways_out(caught.value):
+            filled = rk.Tensor(eval(expression, {"data": data, "value": 0}))
+            assert filled.dtype == np.int64
+    whole = pl.Series([[big, 1], [3, 4]], dtype=pair)
+    assert rk.Tensor(whole).numpy().tolist() == [[big, 1], [3, 4]]
+    for refused in (pl.Series([2**70], dtype=pl.Int128), pl.DataFrame({"a": whole}),
+                    pl.Series([{"a": big, "b": 1.5}]),
+                    pl.Series([["x"]], dtype=pl.Array(pl.String, 1))):  # fmt: skip
+        with pytest.raises(rk.DTypeError, match=r"Int128|Array\(|different element types"):
+            rk.reduce_max(refused)
+
+
+def test_arrow_nulls_that_pandas_does_not_see():
+    pa = pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
+    for arrow, count in hidden_nulls():
+        series = pd.Series(pd.arrays.ArrowExtensionArray(pa.chunked_array([arrow])))
+        for data in (series, series.array, pd.Index(series)):
+            with pytest.raises(rk.ArgumentError, match="missing in the"):
+                rk.reduce_max(data)
+            if not series.isna().any():
+                with pytest.raises(rk.ArgumentError, match=f"^reduce_max: {count} element"):
+                    rk.reduce_max(data)
+        with pytest.raises(rk.DTypeError, match="cannot be reduced"):
+            series.reducekit.reduce_max()
+
+
+# Lists of arrays.
+
+
+def test_missing_elements_of_arrays_in_lists():
+    pa = pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    masked = np.ma.array([1, 2], mask=[0, 1])
+    for each in (
+        masked, pa.array([1, None]), pd.Series([1, None], dtype="Int64"), pl.Series([1, None]),
+        pd.DataFrame({"a": [1, None]}, dtype="Int64"), pd.array([1, None], dtype="Int64"),
+        *(data for data, _ in hidden_nulls()),
+    ):  # fmt: skip
+        rows = len(rk.Tensor(np.zeros(len(each))).numpy())
+        for data in (
+            [each], (each,), [[each]], ([each],), deque([each]), [np.zeros(rows), each],
+            [[0] * rows, each], [[[0] * rows], [each]], UserList([each]),
+        ):  # fmt: skip
+            for call in (rk.reduce_max, rk.Tensor):
+                with pytest.raises(rk.ArgumentError, match="missing in the .*; fill or drop"):
+                    call(data)
+
+
+@pytest.mark.parametrize("number", [5, 5.0, True, np.int8(5), np.float32(5)])
+@pytest.mark.parametrize("before", [[], [2], [2.0], [True], [False] * 70, [2.5] * 70])
+def test_masked_numbers_in_lists(number, before):
+    for masked in (np.ma.array(number, mask=True), np.ma.masked):
+        for data in (
+            [*before, masked],
+            [[*before, masked]],
+            [[*before, number], [*before, masked]],
+        ):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # NumPy's, of the NaN that it makes
+                with pytest.raises(rk.ArgumentError, match="1 element is missing in the Masked"):
+                    rk.reduce_max(data)
+
+
+def test_lists_of_what_is_whole_are_read_without_loss():
+    pa = pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
+    big = 2**53 + 1
+    dictionary = pa.array([1, big]).dictionary_encode()
+    series = pd.Series([1, big], dtype="Int64")
+    whole = np.ma.array([1, big])
+    data = [dictionary, series, whole, [1, big], np.array([1, big]), pa.array([1, big])]
+    assert rk.Tensor(data).numpy().tolist() == [[1, big]] * 6
+    assert rk.Tensor([[], []]).shape == (2, 0)
+    assert rk.Tensor([float("nan"), 1e308, np.inf]).numpy()[1] == 1e308
+    assert rk.Tensor(deque([1, 2])).numpy().tolist() == [1, 2]
+
+
+def test_lists_that_hold_themselves_are_refused():
+    one = []
+    one.append(one)
+    for data in (one, [one], [[1], one]):
+        with pytest.raises(TypeError, match="cannot be read as an array"):
+            rk.reduce_max(data)
 
 
 # DLPack.
