@@ -151,7 +151,7 @@ def _rows(part: Any, call: _Call) -> Any:
 
 def _begin(part: Any, call: _Call) -> _Parts:
     columns = call.columns(part)
-    arrays = [ours._elements(call.who, name, column) for name, column in columns]
+    arrays = ours._arrays(call.who, columns, call.allow_nan)
     if by_name(call.kind).kind == "float" and not call.allow_nan:
         tops = [
             np.atleast_1d(_engine.reduce_max(array, 0, keepdims=False, strict=False))

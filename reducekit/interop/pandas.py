@@ -7,6 +7,7 @@ all its digits, and a missing value is an error, not something to skip.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, Literal, Never
 
 import numpy as np
@@ -70,8 +71,8 @@ class _Reductions:
         strict : bool, default True
             False lifts the opset's list of element types and its ban on negative axes.
         allow_nan : bool, default False
-            Take NaN in columns of NumPy's floats as a value, which makes the result
-            NaN. Otherwise it is a missing value, as for pandas, and so an error.
+            Take NaN as a value, which makes the result NaN. Otherwise it is an error: in
+            NumPy's floats, sparse ones too, it is what pandas has for a missing value.
 
         Returns
         -------
@@ -218,8 +219,6 @@ class _Reductions:
             op, self._ndim, kind.numpy_dtype, _positions(who, axes, self._ndim), keepdims, noop,
             opset, strict,
         )  # fmt: skip
-        if identity:
-            return self._obj.copy()
 
         def call(
             array: NDArray[Any], over: tuple[int, ...], out: NDArray[Any] | None = None
@@ -233,10 +232,12 @@ class _Reductions:
         # walked, but not on where pandas put the columns: there they are put together.
         if kind.name != "float64" or operator.short != "sum" or extra["exact"]:
             columns = [part for column in columns for part in _apart(*column)]
-        arrays = [_elements(who, name, column) for name, column in columns]
-        result = self._values(operator, kind, arrays, reduced, call)
+        arrays = _arrays(who, columns, allow_nan)
+        result = None if identity else self._values(operator, kind, arrays, reduced, call)
         if kind.kind == "float" and not allow_nan:
-            _refuse_nan(who, result, columns, arrays)
+            _refuse_nan(who, _tops(arrays) if result is None else result, columns, arrays)
+        if result is None:
+            return self._obj.copy()
         dtypes = {column.dtype for _, column in columns}
         dtype = dtypes.pop() if len(dtypes) == 1 else kind.numpy_dtype
         if isinstance(dtype, np.dtype):
@@ -316,20 +317,20 @@ class FrameReductions(_Reductions):
         frame = self._obj
         if reduced == (0,):
             if not keep:
-                return pd.Series(result, frame.columns, dtype=dtype, copy=False)
+                return _series(result, frame.columns, dtype)
             columns = {
-                position: pd.array(result[position : position + 1], dtype=dtype)
+                position: _series(result[position : position + 1], [label], dtype)
                 for position in range(len(result))
             }
             kept = pd.DataFrame(columns, index=[label])
             kept.columns = frame.columns
             return kept
         if reduced == (1,):
-            values = pd.Series(result, frame.index, dtype=dtype, copy=False)
+            values = _series(result, frame.index, dtype)
             return values.to_frame(label) if keep else values
         if not keep:
             return result[()]
-        return pd.DataFrame({label: pd.array(result.reshape(1), dtype=dtype)}, index=[label])
+        return _series(result.reshape(1), [label], dtype).to_frame(label)
 
 
 class SeriesReductions(_Reductions):
@@ -367,7 +368,15 @@ class SeriesReductions(_Reductions):
         del reduced
         if not keep:
             return result[()]
-        return pd.Series(result.reshape(1), [label], dtype=dtype, name=self._obj.name)
+        return _series(result.reshape(1), [label], dtype).rename(self._obj.name)
+
+
+def _series(values: NDArray[Any], index: Any, dtype: Any) -> Any:
+    """The values in a dtype of pandas; in Arrow, NaN stays NaN and does not become null."""
+    if isinstance(dtype, pd.ArrowDtype) and values.dtype.kind == "f":
+        arrow = import_module("pyarrow").array(values, dtype.pyarrow_dtype, from_pandas=False)
+        return pd.Series(pd.arrays.ArrowExtensionArray(arrow), index)
+    return pd.Series(values, index, dtype=dtype, copy=False)
 
 
 def _across(
@@ -440,18 +449,19 @@ def _one_kind(who: str, columns: list[tuple[Any, Any]]) -> ElementType:
         if only is not None:
             return only
     kinds: dict[ElementType | None, list[str]] = {}
-    dtypes: dict[str, Any] = {}
+    wrong: list[tuple[str, Any]] = []
     for name, column in columns:
         found = list(column.frame.columns) if isinstance(column, _Whole) else [name]
         for each in found:
             kinds.setdefault(_kind(column.dtype), []).append(_label(each))
-            dtypes[_label(each)] = column.dtype
-    wrong = kinds.pop(None, [])
+            if _kind(column.dtype) is None:
+                wrong.append((_label(each), column.dtype))
+    kinds.pop(None, None)
     if wrong:
-        named = ", ".join(f"{label} ({dtypes[label]})" for label in wrong[:10])
+        named = ", ".join(f"{label} ({dtype})" for label, dtype in wrong[:10])
         more = f" and {len(wrong) - 10} others" if len(wrong) > 10 else ""
         way_out = "convert them, as with series.astype(...)"
-        if not wrong[0].startswith(_SERIES):
+        if not wrong[0][0].startswith(_SERIES):
             named = f"{'column' if len(wrong) == 1 else 'columns'} {named}"
             way_out = "leave them out, as with df.select_dtypes('number'), or convert them"
         raise DTypeError(f"{who}: elements of {named}{more} cannot be reduced; {way_out}")
@@ -479,48 +489,97 @@ def _label(name: Any) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _elements(who: str, name: Any, column: Any) -> NDArray[Any]:
-    """The elements of a column as they are: no detour over another type, no copy if avoidable."""
-    if isinstance(column, _Whole) or isinstance(column.dtype, np.dtype):
-        array: NDArray[Any] = column.to_numpy()
-        return array
-    missing = int(np.count_nonzero(column.isna()))
-    if missing:
-        raise _missing(who, {_label(name): missing})
+def _in_numpy(dtype: Any) -> bool:
+    """Whether NaN is the only sign that pandas has for a missing value of this dtype."""
+    return isinstance(dtype, (np.dtype, pd.SparseDtype))
+
+
+def _arrays(who: str, columns: list[tuple[Any, Any]], allow_nan: bool) -> list[NDArray[Any]]:
+    """The elements of columns as they are: no detour over another type, no copy if avoidable."""
+    nulls = [
+        0 if _in_numpy(column.dtype) else int(np.count_nonzero(column.isna()))
+        for _, column in columns
+    ]
+    if any(nulls):
+        counts = []
+        for (name, column), count in zip(columns, nulls, strict=True):
+            if _in_numpy(column.dtype) and not allow_nan:
+                counts += _nan_counts(name, column, _elements(column))
+            elif count:
+                counts.append((_label(name), count))
+        raise _missing(who, counts)
+    return [_elements(column) for _, column in columns]
+
+
+def _elements(column: Any) -> NDArray[Any]:
+    if _in_numpy(column.dtype):
+        return np.asarray(column.to_numpy())
     kind = _kind(column.dtype)
     assert kind is not None
     return np.asarray(column.to_numpy(dtype=kind.numpy_dtype))
 
 
-def _missing(who: str, counts: dict[str, int], nan: bool = False) -> ArgumentError:
-    total = sum(counts.values())
+def _missing(who: str, counts: list[tuple[str, int]], nan: bool = False) -> ArgumentError:
+    place, data, total = _place_of(counts)
     what = "value is" if total == 1 else "values are"
     way_out = ", or allow_nan=True to take NaN as a value" if nan else ""
-    place, data = _several(list(counts)), "series"
-    if not place.startswith(_SERIES):
-        place, data = f"{'column' if len(counts) == 1 else 'columns'} {place}", "df"
     return ArgumentError(
         f"{who}: {total} {what} missing in {place}; "
         f"fill or drop first, as with {data}.fillna(value) or {data}.dropna(){way_out}"
     )
 
 
+def _nan_not_missing(who: str, counts: list[tuple[str, int]]) -> ArgumentError:
+    """NaN that pandas tells from a missing value, and that its fillna and dropna leave alone."""
+    place, data, total = _place_of(counts)
+    what = "value is" if total == 1 else "values are"
+    rows = f"{data} == {data}" if data == "series" else f"({data} == {data}).all(axis=1)"
+    return ArgumentError(
+        f"{who}: {total} {what} NaN in {place}; replace or drop first, as with "
+        f"{data}.mask({data} != {data}, value) or {data}[{rows}], "
+        "or allow_nan=True to take NaN as a value"
+    )
+
+
+def _place_of(counts: list[tuple[str, int]]) -> tuple[str, str, int]:
+    """Where values are, what the object is called in code, and how many values there are."""
+    place, total = _several([label for label, _ in counts]), sum(count for _, count in counts)
+    if place.startswith(_SERIES):
+        return place, "series", total
+    return f"{'column' if len(counts) == 1 else 'columns'} {place}", "df", total
+
+
+def _tops(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    """The maximum of each array, which is NaN if there is one in it."""
+    return np.concatenate([_engine.reduce_max(each, strict=False).reshape(1) for each in arrays])
+
+
+def _nan_counts(name: Any, column: Any, array: NDArray[Any]) -> list[tuple[str, int]]:
+    """The columns that have NaN, and how many."""
+    if array.dtype.kind != "f":
+        return []
+    found = np.atleast_1d(np.count_nonzero(np.isnan(array), axis=0))
+    names = list(column.frame.columns) if isinstance(column, _Whole) else [name]
+    return [(_label(names[i]), int(found[i])) for i in np.flatnonzero(found)]
+
+
 def _refuse_nan(
-    who: str, result: NDArray[Any], columns: list[tuple[Any, Any]], arrays: list[NDArray[Any]]
+    who: str,
+    result: NDArray[Any],
+    columns: list[tuple[Any, Any]],
+    arrays: list[NDArray[Any]],
 ) -> None:
     """Raise if a NaN was among the elements: every reduction then shows one."""
     if not np.isnan(_engine.reduce_max(result, strict=False)).any():
         return
-    counts: dict[str, int] = {}
+    counts: list[tuple[str, int]] = []
+    only_missing = True
     for (name, column), array in zip(columns, arrays, strict=True):
-        if isinstance(column, _Whole):
-            found = np.count_nonzero(np.isnan(array), axis=0)
-            names = list(column.frame.columns)
-            counts |= {_label(names[i]): int(found[i]) for i in np.flatnonzero(found)}
-        elif count := int(np.count_nonzero(np.isnan(array))):
-            counts[_label(name)] = count
+        found = _nan_counts(name, column, array)
+        counts += found
+        only_missing = only_missing and (not found or _in_numpy(column.dtype))
     if counts:  # a sum of infinities is NaN without one
-        raise _missing(who, counts, nan=True)
+        raise _missing(who, counts, nan=True) if only_missing else _nan_not_missing(who, counts)
 
 
 def _positions(who: str, axes: Any, ndim: int) -> Any:
@@ -544,8 +603,8 @@ def _positions(who: str, axes: Any, ndim: int) -> Any:
 def missing(data: Any) -> int:
     """How many elements are missing, by types that have a sign for it; NaN in floats is a value."""
     if isinstance(data, pd.DataFrame):
-        data = data.loc[:, [not isinstance(dtype, np.dtype) for dtype in data.dtypes]]
-    elif isinstance(data.dtype, np.dtype):
+        data = data.loc[:, [not _in_numpy(dtype) for dtype in data.dtypes]]
+    elif _in_numpy(data.dtype):
         return 0
     return int(np.count_nonzero(data.isna()))
 
@@ -577,14 +636,14 @@ def array_of(frame: Any, who: str = "Tensor.from_frame") -> tuple[NDArray[Any], 
         columns = SeriesReductions(frame)._columns(who)
         _one_kind(who, columns)
         names = [_axis_name(frame.index.name, "row")]
-        return _elements(who, *columns[0]), names
+        return _arrays(who, columns, allow_nan=True)[0], names
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(
             f"{who}: frame has type {type(frame).__name__}; use a pandas DataFrame or Series"
         )
     columns = FrameReductions(frame)._columns(who)
     _one_kind(who, columns)
-    arrays = [_elements(who, name, column) for name, column in columns]
+    arrays = _arrays(who, columns, allow_nan=True)
     names = [_axis_name(frame.index.name, "row"), _axis_name(frame.columns.name, "column")]
     if names[0] == names[1]:
         names = ["row", "column"]

@@ -354,6 +354,100 @@ def test_awkward_values():
             assert_same(reduce(df, op, 0, allow_nan=True).to_numpy(), want)
 
 
+def test_nan_in_arrow_is_a_value_and_the_way_out_helps():
+    df = pa.table({"a": [1.0, float("nan")], "b": [1.0, 2.0]}).to_pandas(types_mapper=pd.ArrowDtype)
+    assert not df.isna().to_numpy().any()
+    for axes in (0, 1, None):
+        with pytest.raises(rk.ArgumentError, match=r"1 value is NaN in column 'a'; .*allow_nan"):
+            reduce(df, "max", axes)
+    with pytest.raises(rk.ArgumentError, match="1 value is NaN in column 'a'") as caught:
+        reduce(df, "max", 0)
+    assert "df.mask(df != df, value) or df[(df == df).all(axis=1)]" in str(caught.value)
+    assert reduce(df.mask(df != df, 0.0), "min", 0).tolist() == [0, 1]
+    assert reduce(df[(df == df).all(axis=1)], "max", 0).tolist() == [1, 1]
+    series = df["a"]
+    with pytest.raises(rk.ArgumentError, match="1 value is NaN in the Series 'a'") as caught:
+        reduce(series, "max")
+    assert "series.mask(series != series, value) or series[series == series]" in str(caught.value)
+    assert reduce(series.mask(series != series, 0.0), "min") == 0
+    assert reduce(series[series == series], "max") == 1
+
+
+@pytest.mark.parametrize("dtype", ["float[pyarrow]", "double[pyarrow]", "halffloat[pyarrow]"])
+def test_nan_in_arrow_comes_back_as_nan(dtype):
+    kind = pd.Series([1.0], dtype=dtype).dtype
+    arrow = pa.array(np.array([1, np.nan], kind.numpy_dtype))
+    df = pd.DataFrame({"a": pd.Series(pd.arrays.ArrowExtensionArray(arrow))})
+    df["b"] = df["a"].iloc[::-1].reset_index(drop=True)
+    for axes in (0, 1, None):
+        for keep in (False, True):
+            for obj in (df, df["a"]) if axes != 1 else (df,):
+                got = reduce(obj, "max", axes, keepdims=keep, allow_nan=True)
+                assert not np.asarray(pd.isna(got)).any() or np.isscalar(got)
+                assert np.isnan(np.asarray(got, float)).all()
+                assert not hasattr(got, "dtypes") or set(np.ravel(got.dtypes)) <= {kind}
+
+
+def test_infinities_of_both_signs_sum_to_nan_as_in_pandas():
+    for dtype, null in (("double[pyarrow]", False), ("Float64", True), ("float64", True)):
+        df = pd.DataFrame({"a": [np.inf, -np.inf]}, dtype=dtype)
+        with np.errstate(invalid="ignore"):
+            want = df.sum()
+        got = reduce(df, "sum", 0)
+        assert got.dtype == want.dtype
+        assert got.isna().tolist() == want.isna().tolist() == [null]
+        assert np.isnan(got.to_numpy(float, na_value=np.nan)).all()
+        assert np.isnan(reduce(df, "sum"))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Float64", "double[pyarrow]", "Sparse[float64]"])
+def test_missing_values_are_counted_in_all_columns(dtype):
+    df = pd.DataFrame({"a": [np.nan, 1], "b": [np.nan, np.nan], "c": [1.0, 2.0]}).astype(dtype)
+    twice = df.set_axis(["x", "x", "c"], axis=1)
+    for axes in (0, 1, None):
+        with pytest.raises(rk.ArgumentError, match="3 values are missing in columns 'a', 'b';"):
+            reduce(df, "max", axes)
+        with pytest.raises(rk.ArgumentError, match="3 values are missing in columns 'x', 'x';"):
+            reduce(twice, "max", axes)
+    mixed = df.assign(d=pd.array([1, None], dtype="Float64"))
+    with pytest.raises(rk.ArgumentError, match="4 values are missing in columns 'a', 'b', 'd';"):
+        reduce(mixed, "max", 0)
+    assert reduce(mixed.fillna(0.0), "max", 0).tolist() == [1, 0, 2, 1]
+
+
+def test_missing_integers_are_counted_in_all_columns():
+    df = pd.DataFrame({"a": [None, 1], "b": [None, None]}, dtype="Int64")
+    with pytest.raises(rk.ArgumentError, match="3 values are missing in columns 'a', 'b';"):
+        reduce(df, "max", 0)
+
+
+def test_labels_that_repeat_are_each_called_by_their_dtype():
+    df = pd.concat([pd.Series([1j]), pd.Series(["s"])], axis=1).set_axis(["x", "x"], axis=1)
+    with pytest.raises(rk.DTypeError, match=r"columns 'x' \(complex128\), 'x' \(str\) cannot"):
+        reduce(df, "max")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Float64", "double[pyarrow]"])
+def test_missing_values_are_an_error_even_if_nothing_is_reduced(dtype):
+    df = pd.DataFrame({"a": [1.0, np.nan], "b": [1.0, 2.0]}).astype(dtype)
+    for obj in (df, df["a"]):
+        with pytest.raises(rk.ArgumentError, match="1 value is missing in"):
+            reduce(obj, "max", noop_with_empty_axes=True)
+    if dtype == "float64":
+        same = reduce(df, "max", noop_with_empty_axes=True, allow_nan=True)
+        pd.testing.assert_frame_equal(same, df)
+
+
+def test_nan_in_sparse_columns_is_a_value_if_one_says_so():
+    series = pd.Series(pd.arrays.SparseArray([1.0, np.nan]))
+    for obj in (series, series.to_frame("a")):
+        with pytest.raises(rk.ArgumentError, match=r"1 value is missing in .*allow_nan=True"):
+            reduce(obj, "max")
+        assert np.isnan(reduce(obj, "max", allow_nan=True))
+        assert np.isnan(rk.reduce_max(obj)).all()
+        assert reduce(obj.fillna(0.0), "max") == 1
+
+
 # How it is registered.
 
 
