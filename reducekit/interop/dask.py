@@ -27,7 +27,17 @@ from ._partial import Part, finish, join, start
 dask = need("dask", "dask", "reducing dask arrays")
 da = need("dask.array", "dask", "reducing dask arrays")
 
-__all__ = ["deferred", "elements", "reduce", "select", "sized", "survey", "token"]
+__all__ = [
+    "array_of",
+    "deferred",
+    "elements",
+    "length",
+    "reduce",
+    "select",
+    "sized",
+    "survey",
+    "token",
+]
 
 
 def deferred(data: Any) -> tuple[Any, Callable[..., Any]] | None:
@@ -253,6 +263,8 @@ def _expanded(array: Any, items: tuple[Any, ...]) -> tuple[Any, ...]:
     at = next(place for place, item in enumerate(items) if item is Ellipsis)
     checked[at : at + 1] = [slice(None)] * (array.ndim - used)
     for axis, item in _with_axes(tuple(checked)):
+        if isinstance(item, int) or (isinstance(item, slice) and item != slice(None)):
+            _know(array.shape[axis : axis + 1])
         if getattr(item, "dtype", None) != np.bool_:
             continue
         for number, size in enumerate(item.shape):
@@ -314,10 +326,16 @@ def _points(array: Any, arrays: list[tuple[int, Any]], place: int) -> Any:
     return da.moveaxis(found, range(rank), range(place, place + rank))
 
 
-def _know(sizes: tuple[Any, ...]) -> None:
+def length(array: Any) -> int:
+    """The size of the first axis."""
+    _know(array.shape[:1], "the length of a tensor")
+    return len(array)
+
+
+def _know(sizes: tuple[Any, ...], what: str = "this index") -> None:
     if any(map(math.isnan, sizes)):
         raise ArgumentError(
-            "Tensor: this index needs the sizes of all chunks, and some are unknown; "
+            f"Tensor: {what} needs the sizes of all chunks, and some are unknown; "
             "call compute_chunk_sizes() on the dask array, or compute() on the tensor, first"
         )
 

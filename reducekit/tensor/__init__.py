@@ -740,13 +740,13 @@ class Tensor:
 
     def __len__(self) -> int:
         """The size of the first axis."""
-        return len(self._array)
+        return _foreign.home("dask").length(self._array) if self._is_lazy else len(self._array)
 
     def __iter__(self) -> Iterator[Tensor]:
         """The parts along the first axis, each a tensor of one rank less."""
         if self.ndim == 0:
             raise TypeError("iteration over a tensor of rank 0")
-        return (self[position] for position in range(len(self._array)))
+        return (self[position] for position in range(len(self)))
 
     def __reversed__(self) -> Iterator[Tensor]:
         return iter(self[::-1])

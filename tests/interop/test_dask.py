@@ -459,9 +459,15 @@ def test_an_index_of_a_tensor_of_unknown_size():
     some = t[:, [0, 2]]
     assert some.dims == ("a", "b")
     assert some._array.compute(scheduler="synchronous").tolist() == [[6, 8], [9, 11]]
-    for index in (t > 3, [0], ([0], [1]), np.ones((2, 3), bool)):
+    for index in (t > 3, [0], ([0], [1]), np.ones((2, 3), bool), 0, slice(1, None), -1):
         with pytest.raises(rk.ArgumentError, match=r"compute_chunk_sizes\(\) on the dask array"):
             t[index]
+    assert t[:, 0].dims == ("a",)
+    assert t[..., None].dims == ("a", "b", None)
+    for call in (len, iter, list):
+        with pytest.raises(rk.ArgumentError, match="the length of a tensor needs the sizes"):
+            call(t)
+    assert len(rk.Tensor(x)) == 4
 
 
 @pytest.mark.usefixtures("one_thread")
