@@ -281,10 +281,14 @@ class DatasetReductions(_Reductions):
             if not owns[name] and (names or element_type(array.dtype) is None):
                 results[name] = array.variable
                 continue
-            reduced = ArrayReductions(array)._reduce(
-                op, owns[name] if names else None, (), keepdims, noop, opset, strict, keep_attrs,
-                extra,
-            )  # fmt: skip
+            try:
+                reduced = ArrayReductions(array)._reduce(
+                    op, owns[name] if names else None, (), keepdims, noop, opset, strict,
+                    keep_attrs, extra,
+                )  # fmt: skip
+            except DTypeError as error:
+                rule = str(error).removeprefix(f"{who}: ")
+                raise DTypeError(f"{who}: variable {name!r}: {rule}") from error
             results[name] = reduced.variable
         if keep_attrs is None:
             keep_attrs = xr.get_options()["keep_attrs"] is not False
@@ -328,7 +332,19 @@ def _positions(who: str, dim: Any, dims: tuple[Hashable, ...]) -> Any:
         return _position(who, dim, dims)
     if isinstance(dim, str):
         return _position(who, dim, dims)
-    return tuple(_position(who, each, dims) for each in dim)
+    given = list(dim)
+    found = [_position(who, each, dims) for each in given]
+    for place, each in enumerate(given):
+        # Of two positions the rules speak.
+        if each is found[place]:
+            continue
+        if sum(isinstance(one, int) and one == found[place] for one in found) > 1:
+            raise _given_twice(who, each)
+    return tuple(found)
+
+
+def _given_twice(who: str, name: Hashable) -> AxesError:
+    return AxesError(f"{who}: dimension {name!r} is given twice; name each dimension once")
 
 
 def _names(who: str, dim: Any, dims: tuple[Hashable, ...]) -> list[Hashable] | None:
@@ -343,6 +359,8 @@ def _names(who: str, dim: Any, dims: tuple[Hashable, ...]) -> list[Hashable] | N
         if name not in dims:
             known = listed([str(each) for each in dims]) if dims else "none: there are none"
             raise AxesError(f"{who}: there is no dimension {name!r}; use {known}")
+        if names.count(name) > 1:
+            raise _given_twice(who, name)
     return names
 
 

@@ -189,3 +189,28 @@ def test_tensor_from_xarray_and_back():
 @pytest.mark.parametrize("imports", ["xarray, reducekit", "reducekit.xarray, xarray"])
 def test_registration(imports):
     assert fresh(f"import {imports}; print(xarray.DataArray([1]).reducekit.reduce_max().item())")
+
+
+def test_a_dataset_that_the_opset_refuses_names_the_variable():
+    ds = xr.Dataset({"a": ("x", [1]), "b": ("x", [True])})
+    with pytest.raises(rk.DTypeError, match="^reduce_sum: variable 'b': ReduceSum-13 does not"):
+        ds.reducekit.reduce_sum("x")
+    small = xr.Dataset({"a": ("x", [1]), "c": ("x", np.int8([1]))})
+    with pytest.raises(rk.DTypeError, match="^reduce_max: variable 'c': ReduceMax-11 does not"):
+        small.reducekit.reduce_max("x", opset=11)
+
+
+def test_a_dimension_given_twice_is_named():
+    da = xr.DataArray([[1, 5], [4, 2]], dims=("time", "place"))
+    text = "^reduce_sum: dimension 'time' is given twice; name each dimension once$"
+    for obj in (da, da.to_dataset(name="a")):
+        with pytest.raises(rk.AxesError, match=text):
+            obj.reducekit.reduce_sum("time", "time")
+        with pytest.raises(rk.AxesError, match=text):
+            obj.reducekit.reduce_sum(["place", "time", "time"])
+    with pytest.raises(rk.AxesError, match=text):
+        da.reducekit.reduce_sum(["time", 0])
+    with pytest.raises(rk.AxesError, match=r"axis 0 \(-2\) is given twice"):
+        da.reducekit.reduce_sum([0, 0])
+    with pytest.raises(TypeError, match="has type ndarray; an axis is an int"):
+        da.reducekit.reduce_sum(["time", np.array([1, 2])])
