@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _engine, _refusals, _rules, schema
+from .. import _refusals, _rules, schema
 from ..dtypes import ElementType, by_name
 from ..errors import DTypeError
 from . import pandas as ours
@@ -121,10 +121,8 @@ def _reduce(
     _, reduced, identity, keep = _rules.resolve_call(
         op, rank, kind.numpy_dtype, ours._positions(who, axes, rank), keepdims, noop, opset, strict
     )
-    if identity:
-        return data.copy()
     call = _Call(accessor, who, kind.name, reduced, keep, allow_nan)
-    if reduced == (1,):
+    if identity or reduced == (1,):
         return data.map_partitions(_rows, call, meta=_rows(meta, call))
     made = _labelled(_begin(meta, call), meta, call)
     return data.reduction(
@@ -140,24 +138,21 @@ def _reduce(
 
 
 def _rows(part: Any, call: _Call) -> Any:
-    """The reduction of each row of a partition."""
+    """The reduction of each row of a partition, or the partition if nothing is reduced."""
     call.columns(part)
     exact = {"exact": True} if call.operator.short == "sum" else {}
     # The rules were checked for the whole call.
     return getattr(call.accessor(part), call.who)(
-        1, keepdims=call.keepdims, allow_nan=call.allow_nan, opset="latest", strict=False, **exact
-    )
+        call.reduced, keepdims=call.keepdims, noop_with_empty_axes=not call.reduced,
+        allow_nan=call.allow_nan, opset="latest", strict=False, **exact,
+    )  # fmt: skip
 
 
 def _begin(part: Any, call: _Call) -> _Parts:
     columns = call.columns(part)
     arrays = ours._arrays(call.who, columns, call.allow_nan)
     if by_name(call.kind).kind == "float" and not call.allow_nan:
-        tops = [
-            np.atleast_1d(_engine.reduce_max(array, 0, keepdims=False, strict=False))
-            for array in arrays
-        ]
-        ours._refuse_nan(call.who, np.concatenate(tops), columns, arrays)
+        ours._refuse_nan(call.who, ours._tops(arrays), columns, arrays)
     operator = call.operator
     if arrays[0].ndim == 2:
         return _Parts((start(operator, arrays[0], call.reduced),))

@@ -117,6 +117,8 @@ def test_missing_values_are_refused_when_they_are_computed(axes):
             computed(method(axes))
         found = np.asarray(computed(method(axes, allow_nan=True)))
         assert np.isnan(found).any()
+    with pytest.raises(rk.ArgumentError, match="missing in column 'a'"):
+        computed(lazy.reducekit.reduce_max([], noop_with_empty_axes=True))
     with pytest.raises(rk.ArgumentError, match="missing in the Series 'a'"):
         computed(holes.a.reducekit.reduce_sum())
 
