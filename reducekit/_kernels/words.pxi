@@ -272,7 +272,9 @@ cdef inline bint word_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t 
     if state.far or far_apart(rows, row_stride):
         word_apart(at, rows, columns, out, state, True, True, kind)
     else:
-        word_columns(at, rows, columns, <word_t*>out, state, True, True, 0)
+        # Of 12 MB and more in no cache 400 us, 500 without asking; in cache no slower.
+        word_columns(at, rows, columns, <word_t*>out, state, True, True,
+                     1024 if columns * rows * <Py_ssize_t>sizeof(word_t) > 1048576 else 0)
     return True
 
 
