@@ -21,6 +21,16 @@ pa = need("pyarrow", "pandas", "reading Arrow data")
 
 __all__ = ["column_elements", "elements"]
 
+# What an older Arrow lacks, it has no data of.
+_BOOL8 = getattr(pa, "Bool8Type", ())
+_NUMBERS = frozenset(
+    pa.type_for_alias(name).id
+    for name in (
+        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+        "halffloat", "float", "double",
+    )
+)  # fmt: skip
+
 _FILL = "fill or drop first, as with "
 
 
@@ -80,6 +90,8 @@ def _of_table(who: str, table: Any) -> NDArray[Any]:
 
 def column_elements(who: str, column: Any, kind: str, data: str) -> NDArray[Any]:
     """The elements of an Arrow array, chunked or not, that errors call ``kind`` and ``data``."""
+    if _is_number(column.type) and not column.null_count:
+        return np.asarray(column)
     pieces = [_decoded(piece) for piece in _pieces(column)]
     if count := sum(map(_nulls, pieces)):
         raise _refusals.missing(who, count, kind, _way_out(column, data))
@@ -97,7 +109,7 @@ def _base(kind: Any) -> Any:
     """The type of the elements, within encodings and lists of fixed size."""
     while True:
         if isinstance(kind, pa.BaseExtensionType):
-            if isinstance(kind, pa.Bool8Type):
+            if isinstance(kind, _BOOL8):
                 return pa.bool_()
             kind = kind.storage_type
         elif _is_encoded(kind) or pa.types.is_fixed_size_list(kind):
@@ -111,8 +123,7 @@ def _is_encoded(kind: Any) -> bool:
 
 
 def _is_number(kind: Any) -> bool:
-    of = pa.types
-    return bool(of.is_integer(kind) or of.is_floating(kind) or of.is_boolean(kind))
+    return kind.id in _NUMBERS
 
 
 def _decoded(array: Any) -> Any:
@@ -181,7 +192,7 @@ def _values(array: Any) -> NDArray[Any]:
 
 def _shaped(kind: Any, values: NDArray[Any]) -> NDArray[Any]:
     """The values as their types mean them: the storage of a tensor is a flat list."""
-    if isinstance(kind, pa.Bool8Type):
+    if isinstance(kind, _BOOL8):
         bits: NDArray[Any] = values != 0
         return bits
     if isinstance(kind, pa.FixedShapeTensorType):

@@ -459,3 +459,12 @@ def test_nan_in_sparse_columns_is_a_value_if_one_says_so():
 )  # fmt: skip
 def test_registration(imports):
     assert fresh(f"{imports}; print(pd.DataFrame({{'a': [1]}}).reducekit.reduce_max())") == "1"
+
+
+def test_imported_before_pandas_the_accessor_waits_for_data():
+    code = (
+        "import reducekit as rk, pandas as pd; s = pd.Series([1]); before = hasattr(s, 'reducekit')"
+    )
+    assert (
+        fresh(f"{code}; rk.reduce_max(s); print(before, hasattr(s, 'reducekit'))") == "False True"
+    )
