@@ -45,14 +45,14 @@ UNIX_FLAGS = [
 GCC_FLAGS = ["-fno-ipa-cp-clone"]
 # Pythons are often built with -g, which makes wheels several times as large.
 RELEASE_FLAGS = ["-g0"]
-# Off the way of a call, so kept small: wheels are downloaded more often than these run. Of `_rules`
-# most is errors; a call of ten elements takes 50 instructions of 2570 more, and no more time.
+# Off the way of a call, so kept small: wheels are downloaded more often than these run. `_rules` is
+# on it: a call of ten elements with three keywords takes 162 ns so, 171 with -O3 and 187 with -Os.
 SMALL = {
     "_accumulator": "-Os",
     "_cpu": "-Os",
     "_cyutility": "-Os",
     "_pairs._generic": "-Os",
-    "_rules": "-Os",
+    "_rules": "-O2",
     "_threads": "-Os",
 }
 SANITIZE_FLAGS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
