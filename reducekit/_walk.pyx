@@ -1161,6 +1161,7 @@ cdef int walk_apart(int op, int type_index, const char** columns, Py_ssize_t cou
     job.state.flip = job.kernels.flip
     job.state.fold = job.kernels.fold
     job.state.turn = job.kernels.turn
+    job.state.far = rows * count * itemsize >= FAR
     job.columns = columns
     job.count = count
     job.rows = rows

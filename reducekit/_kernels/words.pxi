@@ -259,10 +259,11 @@ cdef inline void word_apart(const char** rows, Py_ssize_t count, Py_ssize_t colu
     # What is asked for waits in the first cache, where rows that begin alike in their pages share
     # few lines. 10 columns of 8 MB, of this kind: 2.8 ms with 256 bytes, 3.0 with 128 or without
     # asking; of the other: 2.4 with 768, 3.4 with 128. Three rows of 8 MB: 0.45 ms with 4096,
-    # 0.52 with 2048, 0.6 with 1024 or 768.
-    cdef bint alike = count > 1 and (rows[1] - rows[0]) % 4096 == 0
-    word_columns(rows, count, columns, <word_t*>out, state, fresh, last,
-                 4096 if count <= 4 else 256 if alike else 768)
+    # 0.52 with 2048, 0.6 with 1024 or 768; where a cache holds some of it 1024 is the safest.
+    cdef Py_ssize_t ahead = 4096 if state.far else 1024
+    if count > 4:
+        ahead = 256 if (rows[1] - rows[0]) % 4096 == 0 else 768
+    word_columns(rows, count, columns, <word_t*>out, state, fresh, last, ahead)
 
 
 cdef inline bint word_few_rows(const char* data, Py_ssize_t columns, Py_ssize_t rows,
