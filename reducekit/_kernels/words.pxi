@@ -329,10 +329,10 @@ cdef word_t* squeeze(const word_t* v, Py_ssize_t kept, Py_ssize_t run, word_t* k
                      word_t* one, word_t* two, word_t* three, const state_t* state) noexcept nogil:
     """Reduce `kept` runs, one behind the other; the results are in one of the buffers.
 
-    Runs are divided by two and by three with vectors, and by five and by seven where vectors can be
-    permuted at will. What is left (11, 13 ...) is met by
-    windows of 2, 4, 8 ... elements that begin at every element: more than is needed, but
-    all of it vectors. Two or more of them cover a run; one of every `run` elements is taken.
+    Runs are divided by two and by three with vectors, and by 5, 7, 11 and 13 where vectors can be
+    permuted at will. What is left (17, 19 ...) is met by windows of 2, 4, 8 ... elements that
+    begin at every element: more than is needed, but all of it vectors. Two or more of them cover
+    a run; one of every `run` elements is taken.
     """
     cdef word_t flip = <word_t>state.flip, fold = <word_t>state.fold, turn = <word_t>state.turn
     cdef word_t* to = one
