@@ -26,7 +26,7 @@ BESIDE = {
     "_files": "cli", "_pieces": "interop",
     "pandas": "interop", "xarray": "interop", "dask": "interop",
     "_html": "tensor", "_show": "tensor", "_names": "tensor",
-    "_dlpack": "_inputs", "_foreign": "_inputs",
+    "_dlpack": "_inputs", "_foreign": "_inputs", "_progress": "_inputs",
     "_opset": "_rules", "_threadpoolctl": "_threads", "__init__": "interop", "__main__": "cli",
 }  # fmt: skip
 CALL = {"tensor": 1, "_engine": 2, "_inputs": 3, "_rules": 4, "_plan": 5, "_walk": 6,

@@ -21,6 +21,7 @@ def reduce_max(
     opset: _Opset | None = None,
     strict: _Flag = True,
     out: _Out,
+    progress: _Flag = True,
 ) -> _Out: ...
 @overload
 def reduce_max(
@@ -32,6 +33,7 @@ def reduce_max(
     opset: _Opset | None = None,
     strict: _Flag = True,
     out: None = None,
+    progress: _Flag = True,
 ) -> NDArray[_Scalar]: ...
 @overload
 def reduce_max(
@@ -43,6 +45,7 @@ def reduce_max(
     opset: _Opset | None = None,
     strict: _Flag = True,
     out: None = None,
+    progress: _Flag = True,
 ) -> NDArray[Any]: ...
 @overload
 def reduce_min(
@@ -54,6 +57,7 @@ def reduce_min(
     opset: _Opset | None = None,
     strict: _Flag = True,
     out: _Out,
+    progress: _Flag = True,
 ) -> _Out: ...
 @overload
 def reduce_min(
@@ -65,6 +69,7 @@ def reduce_min(
     opset: _Opset | None = None,
     strict: _Flag = True,
     out: None = None,
+    progress: _Flag = True,
 ) -> NDArray[_Scalar]: ...
 @overload
 def reduce_min(
@@ -76,6 +81,7 @@ def reduce_min(
     opset: _Opset | None = None,
     strict: _Flag = True,
     out: None = None,
+    progress: _Flag = True,
 ) -> NDArray[Any]: ...
 @overload
 def reduce_sum(
@@ -88,6 +94,7 @@ def reduce_sum(
     strict: _Flag = True,
     out: _Out,
     exact: _Flag = False,
+    progress: _Flag = True,
 ) -> _Out: ...
 @overload
 def reduce_sum(
@@ -100,6 +107,7 @@ def reduce_sum(
     strict: _Flag = True,
     out: None = None,
     exact: _Flag = False,
+    progress: _Flag = True,
 ) -> NDArray[_Scalar]: ...
 @overload
 def reduce_sum(
@@ -112,5 +120,6 @@ def reduce_sum(
     strict: _Flag = True,
     out: None = None,
     exact: _Flag = False,
+    progress: _Flag = True,
 ) -> NDArray[Any]: ...
 def reduce_columns(op: int, columns: list[NDArray[Any]], out: NDArray[Any]) -> bool: ...

@@ -18,7 +18,9 @@ from ._plan cimport build, plan_t
 from ._rules cimport call_t, check, type_index
 from ._walk cimport walk, walk_apart
 
-from . import _inputs, _refusals
+from sys import intern
+
+from . import _inputs, _progress, _refusals
 from .dtypes import ELEMENT_TYPES
 
 cnp.import_array()
@@ -48,6 +50,14 @@ cdef extern from *:
     ctypedef PyObject* (*vectorcallfunc)(PyObject* function, PyObject* const* args,
                                          size_t count, PyObject* names) noexcept
     vectorcallfunc rk_exchange(object function, vectorcallfunc entry)
+    Py_ssize_t PyVectorcall_NARGS(size_t count)
+    # Borrowed, and no check of the type.
+    Py_ssize_t PyTuple_GET_SIZE(object names)
+    PyObject* PyTuple_GET_ITEM(object names, Py_ssize_t i)
+    # A cast of True to a pointer is 1.
+    PyObject* Py_None
+    PyObject* Py_True
+    PyObject* Py_False
 
 cdef extern from "numpy/arrayobject.h":
     # Takes over a reference to the descr. What PyArray_Empty adds is for other dtypes.
@@ -62,6 +72,8 @@ cdef enum:
     # Below this many elements the GIL is kept: giving it up and taking it back is a
     # quarter of a tiny call.
     KEEP_GIL = 4096
+    # Bytes that a slow disk reads in two seconds, after which a bar is wanted.
+    MAY_LAST = 1 << 26
 
 cdef list NAMES = ["reduce_max", "reduce_min", "reduce_sum"]
 cdef list DTYPES = [kind.numpy_dtype for kind in ELEMENT_TYPES]
@@ -106,8 +118,12 @@ cdef cnp.ndarray check_out(int op, object out, int kind, int ndim, cnp.npy_intp*
     return array
 
 
+cdef bint read_flag(int op, str name, object value) except -1:
+    return value is True or value is not False and _refusals.read_flag(NAMES[op], name, value)
+
+
 cdef object reduce(int op, object data, object axes, object keepdims, object noop,
-                   object opset, object strict, object out, bint exact):
+                   object opset, object strict, object out, bint exact, bint progress):
     cdef cnp.ndarray x, result
     cdef cnp.dtype descr
     cdef call_t call
@@ -126,7 +142,7 @@ cdef object reduce(int op, object data, object axes, object keepdims, object noo
         elsewhere = _inputs.deferred(data)
         if elsewhere is not None:
             data, function = elsewhere
-            return function(op, data, axes, keepdims, noop, opset, strict, out, exact)
+            return function(op, data, axes, keepdims, noop, opset, strict, out, exact, progress)
         x = _inputs.as_array(NAMES[op], data)
     descr = x.descr
     ndim = cnp.PyArray_NDIM(x)
@@ -176,10 +192,17 @@ cdef object reduce(int op, object data, object axes, object keepdims, object noo
         source = cnp.PyArray_BYTES(x)
         target = cnp.PyArray_BYTES(result)
         if plan.outputs * plan.terms < KEEP_GIL:
-            walk(&plan, op, call.type_index, exact, source, target)
+            walk(&plan, op, call.type_index, exact, source, target, NULL)
+        elif progress and plan.outputs * plan.terms >= MAY_LAST // cnp.PyArray_ITEMSIZE(x):
+            report = _progress.Report(plan.outputs * plan.terms, cnp.PyArray_ITEMSIZE(x))
+            try:
+                with nogil:
+                    walk(&plan, op, call.type_index, exact, source, target, <PyObject*>report)
+            finally:
+                report.close()
         else:
             with nogil:
-                walk(&plan, op, call.type_index, exact, source, target)
+                walk(&plan, op, call.type_index, exact, source, target, NULL)
 
     if out is not None:
         if result is not out:
@@ -238,7 +261,7 @@ cdef bint fits_column(cnp.ndarray column, cnp.ndarray out):
 
 
 def reduce_max(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
-               opset=None, strict=True, out=None):
+               opset=None, strict=True, out=None, progress=True):
     """The maximum of the elements along axes, as ONNX ReduceMax defines it.
 
     NaN wins wherever it stands. +0 is above -0. An empty set gives -inf, the least integer or
@@ -267,6 +290,9 @@ def reduce_max(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     out : numpy.ndarray, optional
         Where to put the result, of exactly its shape and dtype. It may overlap
         ``data``. Nothing is written if an error is raised.
+    progress : bool, default True
+        Show a bar if it takes more than two seconds, in a terminal or notebook, where
+        tqdm is installed.
 
     Returns
     -------
@@ -303,11 +329,12 @@ def reduce_max(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     >>> rk.reduce_max(np.zeros((2, 0), np.int8), -1, keepdims=False)
     array([-128, -128], dtype=int8)
     """
-    return reduce(MAX, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, False)
+    return reduce(MAX, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, False,
+                  progress is True or read_flag(MAX, "progress", progress))
 
 
 def reduce_min(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
-               opset=None, strict=True, out=None):
+               opset=None, strict=True, out=None, progress=True):
     """The minimum of the elements along axes, as ONNX ReduceMin defines it.
 
     NaN wins wherever it stands. -0 is below +0. An empty set gives +inf, the greatest integer
@@ -336,6 +363,9 @@ def reduce_min(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     out : numpy.ndarray, optional
         Where to put the result, of exactly its shape and dtype. It may overlap
         ``data``. Nothing is written if an error is raised.
+    progress : bool, default True
+        Show a bar if it takes more than two seconds, in a terminal or notebook, where
+        tqdm is installed.
 
     Returns
     -------
@@ -372,11 +402,12 @@ def reduce_min(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     >>> rk.reduce_min(np.zeros((2, 0), np.int8), -1, keepdims=False)
     array([127, 127], dtype=int8)
     """
-    return reduce(MIN, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, False)
+    return reduce(MIN, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, False,
+                  progress is True or read_flag(MIN, "progress", progress))
 
 
 def reduce_sum(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
-               opset=None, strict=True, out=None, exact=False):
+               opset=None, strict=True, out=None, exact=False, progress=True):
     """The sum of the elements along axes, as ONNX ReduceSum defines it.
 
     Integers wrap in their own type. Sums of float16, bfloat16 and float32 are the
@@ -410,6 +441,9 @@ def reduce_sum(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     exact : bool, default False
         For float64: return the true sum rounded once, whatever the data. Other types
         are exact always.
+    progress : bool, default True
+        Show a bar if it takes more than two seconds, in a terminal or notebook, where
+        tqdm is installed.
 
     Returns
     -------
@@ -445,18 +479,90 @@ def reduce_sum(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     array(-2147483648, dtype=int32)
     """
     return reduce(SUM, data, axes, keepdims, noop_with_empty_axes, opset, strict, out,
-                  exact is True or (exact is not False
-                                    and _refusals.read_flag("reduce_sum", "exact", exact)))
+                  exact is not False and read_flag(SUM, "exact", exact),
+                  progress is True or read_flag(SUM, "progress", progress))
 
 
 # Design: Cython writes the code that reads the arguments, and its error for an unknown keyword
 # knows no way out. A ** parameter would catch the keyword, and make a dict for every call. So
-# calls enter here, where only one that failed is looked at.
+# calls enter here. Most have their data and axes in place and keywords that are known and
+# interned: those are read here, in a third of the time, 20 ns of a tiny call. Whatever else
+# there is goes the way that Cython wrote, and is looked at again if it failed.
 cdef vectorcallfunc ENTRY
+cdef enum:
+    AXES = 1                    # the positions of parameters
+    KEEPDIMS = 2
+    NOOP = 3
+    OPSET = 4
+    STRICT = 5
+    OUT = 6
+    PROGRESS = 7
+    EXACT = 8                   # of reduce_sum alone
+    PARAMETERS = 9
+
+cdef list _KEYS = [
+    intern(name) for name in ("data", "axes", "keepdims", "noop_with_empty_axes", "opset",
+                              "strict", "out", "progress", "exact")
+]
+cdef PyObject* KEYS[PARAMETERS]
+for position in range(PARAMETERS):
+    KEYS[position] = <PyObject*>_KEYS[position]
+del position
 
 
-cdef PyObject* enter(PyObject* function, PyObject* const* args, size_t count,
-                     PyObject* names) except NULL:
+cdef inline PyObject* enter(int op, PyObject* function, PyObject* const* args, size_t count,
+                            PyObject* names) except NULL:
+    cdef PyObject* values[PARAMETERS]
+    cdef Py_ssize_t given = PyVectorcall_NARGS(count), i, j
+    cdef int known = PARAMETERS if op == SUM else EXACT
+    if not 1 <= given <= 2:
+        return enter_slowly(function, args, count, names)
+    values[AXES] = args[1] if given == 2 else Py_None
+    values[KEEPDIMS] = Py_True
+    values[NOOP] = Py_False
+    values[OPSET] = Py_None
+    values[STRICT] = Py_True
+    values[OUT] = Py_None
+    values[PROGRESS] = Py_True
+    values[EXACT] = Py_False
+    if names is not NULL:
+        for i in range(PyTuple_GET_SIZE(<object>names)):
+            for j in range(given, known):
+                if KEYS[j] is PyTuple_GET_ITEM(<object>names, i):
+                    values[j] = args[given + i]
+                    break
+            else:
+                return enter_slowly(function, args, count, names)
+    result = reduce(
+        op, <object>args[0], <object>values[AXES], <object>values[KEEPDIMS],
+        <object>values[NOOP], <object>values[OPSET], <object>values[STRICT],
+        <object>values[OUT],
+        values[EXACT] is not Py_False
+        and read_flag(op, "exact", <object>values[EXACT]),
+        values[PROGRESS] is Py_True
+        or read_flag(op, "progress", <object>values[PROGRESS]),
+    )
+    Py_INCREF(result)
+    return <PyObject*>result
+
+
+cdef PyObject* enter_max(PyObject* function, PyObject* const* args, size_t count,
+                         PyObject* names) except NULL:
+    return enter(MAX, function, args, count, names)
+
+
+cdef PyObject* enter_min(PyObject* function, PyObject* const* args, size_t count,
+                         PyObject* names) except NULL:
+    return enter(MIN, function, args, count, names)
+
+
+cdef PyObject* enter_sum(PyObject* function, PyObject* const* args, size_t count,
+                         PyObject* names) except NULL:
+    return enter(SUM, function, args, count, names)
+
+
+cdef PyObject* enter_slowly(PyObject* function, PyObject* const* args, size_t count,
+                            PyObject* names) except NULL:
     cdef PyObject* result = ENTRY(function, args, count, names)
     if result is NULL and names is not NULL and PyErr_Occurred() is <PyObject*>TypeError:
         explain_failure(<object>function, <object>names)
@@ -475,6 +581,6 @@ cdef int raise_what_is_set() except -1:
     return -1
 
 
-for function in (reduce_max, reduce_min, reduce_sum):
-    ENTRY = rk_exchange(function, <vectorcallfunc>enter)
-del function
+ENTRY = rk_exchange(reduce_max, <vectorcallfunc>enter_max)
+rk_exchange(reduce_min, <vectorcallfunc>enter_min)
+rk_exchange(reduce_sum, <vectorcallfunc>enter_sum)

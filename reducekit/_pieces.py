@@ -144,7 +144,8 @@ class _Work:
     ) -> None:
         self._function(
             data, axes, keepdims=keepdims, noop_with_empty_axes=self._identity,
-            opset=schema.NEWEST_OPSET, strict=False, out=out, **self._options,
+            opset=schema.NEWEST_OPSET, strict=False, out=out,
+            progress=False, **self._options,
         )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 cdef extern from "_threads.h":
     ctypedef long long rk_atomic
+    long long rk_add(rk_atomic*, long long) noexcept nogil
     long long rk_load(rk_atomic*) noexcept nogil
     void rk_store(rk_atomic*, long long) noexcept nogil
     bint rk_swap(rk_atomic*, long long, long long) noexcept nogil

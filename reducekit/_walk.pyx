@@ -14,12 +14,11 @@ goes as much again. A few columns fit the stack; more live in a *scratch* from t
 for the stack of a thread may be 64 KiB in all. Scratches are kept: taking one and giving
 it back are two atomic operations.
 
-No kernel is called with more than some milliseconds' work. Between calls work is
-counted, and now and then the calling thread takes the GIL to look whether a signal
-(Ctrl-C) has come.
-"""
+No kernel is called with more than some milliseconds' X"""
 
+from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer
+from cpython.ref cimport Py_XDECREF
 from libc.math cimport sqrt
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -28,7 +27,7 @@ from libc.string cimport memcpy
 from ._kernels.kernels cimport FEW, FEW_ROWS, TILE, few_t, kernels_t, state_t, table_t
 from ._plan cimport GATHER, NARROW, ROWS, RUNS, SHORT_RUNS, loop_t, plan_t
 from ._threads cimport (
-    rk_atomic, rk_load, rk_milliseconds, rk_process, rk_store, rk_swap, rk_yield, run_parts,
+    rk_add, rk_atomic, rk_load, rk_milliseconds, rk_process, rk_store, rk_swap, rk_yield, run_parts,
     threads_in_use,
 )
 from ._sums cimport exact_add, exact_clear, exact_multiply, exact_round, exact_t
@@ -37,6 +36,7 @@ from . import _kernels
 
 cdef extern from "Python.h":
     int PyErr_CheckSignals() noexcept
+    PyObject* PyObject_CallFunction(PyObject* function, const char* kinds, ...) noexcept
 
 cdef enum:
     SUM = 2
@@ -202,26 +202,42 @@ cdef void gather(const char* data, Py_ssize_t count, Py_ssize_t stride, char* to
             to[i] = data[i * stride]
 
 
+cdef struct share_t:            # what the threads of a walk tell each other
+    rk_atomic stop              # an exception is set: all threads leave their work
+    rk_atomic done              # elements, where there is a report
+    PyObject* report            # called with these; or NULL
+
+
 cdef struct watch_t:
     Py_ssize_t since            # elements taken since the last look
     long long looked            # when the calling thread last looked at signals
     bint caller
-    rk_atomic* stop
+    share_t* share
+
+
+cdef bint told(PyObject* report, long long elements) noexcept:
+    cdef PyObject* result = PyObject_CallFunction(report, "L", elements)
+    Py_XDECREF(result)
+    return result != NULL
 
 
 cdef bint look_up(watch_t* watch) noexcept nogil:
+    cdef share_t* share = watch.share
     cdef long long now
+    if share.report != NULL:
+        rk_add(&share.done, watch.since)
     watch.since = 0
-    if watch.caller and not rk_load(watch.stop):
+    if watch.caller and not rk_load(&share.stop):
         now = rk_milliseconds()
         if watch.looked == 0:
             watch.looked = now
         elif now - watch.looked >= PATIENCE:
             with gil:
-                if PyErr_CheckSignals() < 0:
-                    rk_store(watch.stop, 1)
+                if PyErr_CheckSignals() < 0 or (
+                        share.report != NULL and not told(share.report, rk_load(&share.done))):
+                    rk_store(&share.stop, 1)
             watch.looked = rk_milliseconds()
-    return rk_load(watch.stop) != 0
+    return rk_load(&share.stop) != 0
 
 
 cdef inline bint stopped(watch_t* watch, Py_ssize_t elements) noexcept nogil:
@@ -521,7 +537,7 @@ cdef struct job_t:              # what the threads of one walk share
     Py_ssize_t columns
     Py_ssize_t slices
     bint every_exactly          # no state: each output is an exact sum, times the repeats
-    rk_atomic stop              # a signal handler has raised: all threads leave their work
+    share_t share
     watch_t watch               # of the calling thread
 
 
@@ -871,11 +887,17 @@ cdef inline void open_room(room_t* room, any_scratch_t* scratch) noexcept nogil:
         room.lines = NULL
 
 
-cdef void begin_watch(watch_t* watch, rk_atomic* stop, bint caller) noexcept nogil:
+cdef void begin_watch(watch_t* watch, share_t* share, bint caller) noexcept nogil:
     watch.since = 0
     watch.looked = 0
     watch.caller = caller
-    watch.stop = stop
+    watch.share = share
+
+
+cdef inline void begin_share(share_t* share, PyObject* report) noexcept nogil:
+    share.stop = 0
+    share.done = 0
+    share.report = report
 
 
 cdef inline bint may_ask(bint caller, const scratch_t* scratch) noexcept nogil:
@@ -888,9 +910,9 @@ cdef void walk_part(void* context, Py_ssize_t part, bint caller) noexcept nogil:
     cdef scratch_t* scratch
     cdef room_t room
     cdef watch_t watch
-    if rk_load(&job.stop):
+    if rk_load(&job.share.stop):
         return
-    begin_watch(&watch, &job.stop, False)
+    begin_watch(&watch, &job.share, False)
     scratch = take_scratch()
     open_room(&room, scratch)
     walk_tiles(job, part, &room, &job.watch if may_ask(caller, scratch) else &watch)
@@ -995,10 +1017,10 @@ cdef void walk_slice(void* context, Py_ssize_t part, bint caller) noexcept nogil
     cdef Py_ssize_t size = job.plan.reduced[0].size
     cdef Py_ssize_t first = size // job.slices * part + smaller(part, size % job.slices)
     cdef Py_ssize_t mine = size // job.slices + (1 if part < size % job.slices else 0)
-    if rk_load(&job.stop):
+    if rk_load(&job.share.stop):
         return
     copy_plan(job.plan, &plan)
-    begin_watch(&watch, &job.stop, False)
+    begin_watch(&watch, &job.share, False)
     set_state(job, &state)
     point_into(job, &state, part)
     state.fresh = True
@@ -1034,7 +1056,7 @@ cdef Py_ssize_t slices_of(const job_t* job) noexcept nogil:
 
 
 cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
-              const char* data, char* out) except -1 nogil:
+              const char* data, char* out, PyObject* report) except -1 nogil:
     cdef job_t job
     cdef state_t state
     cdef scratch_t* scratch
@@ -1045,8 +1067,8 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
     if plan.outputs == 0:
         return 0
     job.every_exactly = plan.repeats > 1 and op == SUM and type_index >= FLOAT16
-    job.stop = 0
-    begin_watch(&job.watch, &job.stop, True)
+    begin_share(&job.share, report)
+    begin_watch(&job.watch, &job.share, True)
     job.plan = plan
     job.kernels = &TABLE.of[op][type_index]
     job.op = op
@@ -1089,14 +1111,14 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
             walk_few(&job)
         else:
             walk_part(&job, 0, True)
-        return -1 if job.stop else 0
+        return -1 if job.share.stop else 0
     if slices:
         job.columns = columns_of(&job, plan.line)
         job.slices = slices
         job.states = take_states()
         if job.states != NULL:
             run_parts(walk_slice, &job, job.slices)
-            if not job.stop:
+            if not job.share.stop:
                 set_state(&job, &state)
                 point_into(&job, &state, 0)
                 job.kernels.merge(job.slices * job.columns, job.columns, &state, NULL, 0)
@@ -1108,14 +1130,14 @@ cdef int walk(const plan_t* plan, int op, int type_index, bint exact,
                             &room, &job.watch)
                 give_scratch(scratch)
             give_states(job.states)
-            return -1 if job.stop else 0
+            return -1 if job.share.stop else 0
     # Enough parts for whoever is late, but lines that are put into place together stay together.
     tiles = threads_in_use()
     if tiles > 1 and not lies_across(&job):
         tiles *= 8
     job.parts = smaller(job.tiles, tiles)
     run_parts(walk_part, &job, job.parts)
-    return -1 if job.stop else 0
+    return -1 if job.share.stop else 0
 
 
 cdef struct apart_job_t:
@@ -1129,7 +1151,7 @@ cdef struct apart_job_t:
     Py_ssize_t tile             # rows at a time
     Py_ssize_t tiles
     Py_ssize_t parts
-    rk_atomic stop
+    share_t share
     watch_t watch
 
 
@@ -1138,7 +1160,7 @@ cdef void walk_part_apart(void* context, Py_ssize_t part, bint caller) noexcept 
     cdef watch_t watch
     cdef const char* at[FEW_ROWS]
     cdef Py_ssize_t tile, start, width, first, size, i
-    begin_watch(&watch, &job.stop, False)
+    begin_watch(&watch, &job.share, False)
     for tile in range(job.tiles * part // job.parts, job.tiles * (part + 1) // job.parts):
         start = tile * job.tile
         width = smaller(job.tile, job.rows - start)
@@ -1171,9 +1193,9 @@ cdef int walk_apart(int op, int type_index, const char** columns, Py_ssize_t cou
     job.tile = TILE_APART // itemsize
     job.tiles = (rows + job.tile - 1) // job.tile
     job.parts = smaller(job.tiles, 4 * PARTS) if rows * count * itemsize >= LARGE else 1
-    job.stop = 0
-    begin_watch(&job.watch, &job.stop, True)
+    begin_share(&job.share, NULL)
+    begin_watch(&job.watch, &job.share, True)
     run_parts(walk_part_apart, &job, job.parts)
-    if job.stop:
+    if job.share.stop:
         return -1
     return True

@@ -267,7 +267,7 @@ MORE_CALLS = [
      "reduce_sum: unexpected keyword argument 'opzet'; use opset="),
     (lambda: rk.reduce_sum(f4, **{"where the sun shines": 1, "axis": 0}), TypeError,
      ("reduce_sum: unexpected keyword argument 'where the sun shines'; use one of data, axes, "
-     "keepdims, noop_with_empty_axes, opset, strict, out, exact")),
+     "keepdims, noop_with_empty_axes, opset, strict, out, exact, progress")),
     (lambda: rk.Tensor(f4).reduce_max(axis=0), TypeError,
      "reduce_max: unexpected keyword argument 'axis'; use axes="),
     (lambda: rk.Tensor(f4).reduce_min(0, 1, dim=0), TypeError,
@@ -276,7 +276,7 @@ MORE_CALLS = [
      "reduce_sum: unexpected keyword argument 'out'; the result has memory of its own"),
     (lambda: rk.Tensor(f4).reduce_sum(z=0), TypeError,
      ("reduce_sum: unexpected keyword argument 'z'; use one of axes, keepdims, "
-     "noop_with_empty_axes, opset, strict, exact")),
+     "noop_with_empty_axes, opset, strict, exact, progress")),
     (lambda: rk.explain("max", (2, 3), axis=0), TypeError,
      "explain: unexpected keyword argument 'axis'; use axes="),
     # The opset in force.

@@ -24,7 +24,7 @@ LAYERS = [
     ["dtypes"],
     ["schema"],
     ["_refusals"],
-    ["_dlpack", "_cpu", "_foreign", "_plan", "_rules", "_threads", "_names", "_show"],
+    ["_dlpack", "_cpu", "_foreign", "_plan", "_progress", "_rules", "_threads", "_names", "_show"],
     ["_inputs", "_kernels", "_html", "_opset", "_threadpoolctl"],
     ["_pairs", "_sums"],
     ["_walk"],
@@ -51,8 +51,8 @@ EAGER = {
         f"reducekit.{name}" for name in [
             "dtypes", "errors", "explain", "interop", "schema", "tensor", "_accumulator", "_cpu",
             "_cyutility", "_engine", "_foreign", "_inputs", "_kernels", "_names", "_opset",
-            "_pairs", "_plan", "_refusals", "_rules", "_sums", "_threadpoolctl", "_threads",
-            "_walk",
+            "_pairs", "_plan", "_progress", "_refusals", "_rules", "_sums", "_threadpoolctl",
+            "_threads", "_walk",
         ]
     ),
     f"reducekit._kernels._{LEVEL}",

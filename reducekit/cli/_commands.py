@@ -15,10 +15,10 @@ from .. import explain as explained
 from .. import schema
 from .._files import Source, Target, read
 from .._pieces import PIECE, reduce_in_pieces
+from .._progress import progress_bar
 from .._show import bytes_text, visible
 from ..atb import ReduceOperation, ReduceParam
 from ..dtypes import by_name
-from ..interop._progress import progress_bar
 from ._output import SHOWN, UsageError, note, say, values_text, version_table
 
 __all__ = ["atb", "explain", "opsets", "reduce"]

@@ -20,7 +20,6 @@ _CLASSES = {
 
 for _package, _names in _CLASSES.items():
     _foreign.register(_package, _names, f"{__name__}.{_package}")
-_foreign.register("numpy", ("memmap",), f"{__name__}._mapped")
 
 
 def register_accessors() -> None:

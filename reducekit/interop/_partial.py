@@ -105,7 +105,9 @@ def _call(
     # The rules were checked for the whole call; here anything goes. No axes would mean all.
     if not axes:
         return array.astype(array.dtype.newbyteorder("="))
-    result: NDArray[Any] = getattr(_engine, op.function)(array, axes, strict=False, **options)
+    result: NDArray[Any] = getattr(_engine, op.function)(
+        array, axes, strict=False, progress=False, **options
+    )
     return result
 
 

@@ -87,6 +87,7 @@ def reduce(
     strict: Any = True,
     out: Any = None,
     exact: Any = False,
+    progress: Any = True,
 ) -> Any:
     """The lazy reduction of a dask array.
 
@@ -103,6 +104,9 @@ def reduce(
         A lazy result has no memory to be written to.
     exact : bool
         Makes no difference: sums are those of ``exact=True`` for every type.
+    progress : bool
+        Makes no difference: nothing is read yet. ``dask.diagnostics.ProgressBar`` shows
+        how far a computation is.
 
     Returns
     -------
@@ -126,6 +130,7 @@ def reduce(
     """
     who = schema.OPERATORS[op].function
     _refusals.read_flag(who, "exact", exact)
+    _refusals.read_flag(who, "progress", progress)
     _, reduced, identity, keep = _rules.resolve_call(
         op, data.ndim, data.dtype, axes, keepdims, noop_with_empty_axes, opset, strict
     )
@@ -448,5 +453,5 @@ def _copied(block: Any) -> NDArray[Any]:
 
 
 def _reduced(who: str, block: Any) -> NDArray[Any]:
-    result: NDArray[Any] = getattr(_engine, who)(block, strict=False)
+    result: NDArray[Any] = getattr(_engine, who)(block, strict=False, progress=False)
     return result

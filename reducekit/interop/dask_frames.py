@@ -113,7 +113,8 @@ def _reduce(
 ) -> Any:
     who = schema.OPERATORS[op].function
     allow_nan = _refusals.read_flag(who, "allow_nan", allow_nan)
-    _refusals.read_flag(who, "exact", extra.get("exact", False))
+    for name, value in extra.items():
+        _refusals.read_flag(who, name, value)
     meta = data._meta
     columns = accessor(meta)._columns(who)
     kind = ours._one_kind(who, columns)
@@ -140,11 +141,11 @@ def _reduce(
 def _rows(part: Any, call: _Call) -> Any:
     """The reduction of each row of a partition, or the partition if nothing is reduced."""
     call.columns(part)
-    exact = {"exact": True} if call.operator.short == "sum" else {}
+    extra = {"exact": True} if call.operator.short == "sum" else {}
     # The rules were checked for the whole call.
     return getattr(call.accessor(part), call.who)(
         call.reduced, keepdims=call.keepdims, noop_with_empty_axes=not call.reduced,
-        allow_nan=call.allow_nan, opset="latest", strict=False, **exact,
+        allow_nan=call.allow_nan, opset="latest", strict=False, progress=False, **extra,
     )  # fmt: skip
 
 

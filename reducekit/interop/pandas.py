@@ -52,6 +52,7 @@ class _Reductions:
         opset: int | Literal["latest"] | None = None,
         strict: bool = True,
         allow_nan: bool = False,
+        progress: bool = True,
         **wrong: Never,
     ) -> Any:
         """The maximum along axes, with labels.
@@ -73,6 +74,8 @@ class _Reductions:
         allow_nan : bool, default False
             Take NaN as a value, which makes the result NaN. Otherwise it is an error: in
             NumPy's floats, sparse ones too, it is what pandas has for a missing value.
+        progress : bool, default True
+            Whether a bar shows what takes long, as in :func:`reducekit.reduce_max`.
 
         Returns
         -------
@@ -107,7 +110,8 @@ class _Reductions:
         if wrong:
             _refusals.check_keywords(_Reductions.reduce_max, wrong)
         return self._reduce(
-            schema.MAX, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {}
+            schema.MAX, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan,
+            {"progress": progress},
         )  # fmt: skip
 
     def reduce_min(
@@ -119,13 +123,14 @@ class _Reductions:
         opset: int | Literal["latest"] | None = None,
         strict: bool = True,
         allow_nan: bool = False,
+        progress: bool = True,
         **wrong: Never,
     ) -> Any:
         """The minimum along axes, with labels.
 
         Parameters
         ----------
-        axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan
+        axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, progress
             As for ``reduce_max``.
 
         Returns
@@ -149,7 +154,8 @@ class _Reductions:
         if wrong:
             _refusals.check_keywords(_Reductions.reduce_min, wrong)
         return self._reduce(
-            schema.MIN, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, {}
+            schema.MIN, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan,
+            {"progress": progress},
         )  # fmt: skip
 
     def reduce_sum(
@@ -162,13 +168,14 @@ class _Reductions:
         strict: bool = True,
         exact: bool = False,
         allow_nan: bool = False,
+        progress: bool = True,
         **wrong: Never,
     ) -> Any:
         """The sum along axes, with labels: exact where pandas rounds, wrapping for integers.
 
         Parameters
         ----------
-        axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan
+        axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan, progress
             As for ``reduce_max``.
         exact : bool, default False
             Whether a float64 sum is the true sum, rounded once; other types' are always.
@@ -196,7 +203,7 @@ class _Reductions:
             _refusals.check_keywords(_Reductions.reduce_sum, wrong)
         return self._reduce(
             schema.SUM, axes, keepdims, noop_with_empty_axes, opset, strict, allow_nan,
-            {"exact": exact},
+            {"exact": exact, "progress": progress},
         )  # fmt: skip
 
     def _reduce(

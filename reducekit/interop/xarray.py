@@ -35,6 +35,7 @@ class _Reductions:
         opset: int | Literal["latest"] | None = None,
         strict: bool = True,
         keep_attrs: bool | None = None,
+        progress: bool = True,
         **wrong: Never,
     ) -> Any:
         """The maximum along dimensions.
@@ -55,6 +56,8 @@ class _Reductions:
             False lifts the opset's list of element types and its ban on negative axes.
         keep_attrs : bool, optional
             Whether attributes stay; the default is xarray's option, or True.
+        progress : bool, default True
+            Whether a bar shows what takes long, as in :func:`reducekit.reduce_max`.
 
         Returns
         -------
@@ -84,7 +87,8 @@ class _Reductions:
         if wrong:
             _refusals.check_keywords(_Reductions.reduce_max, wrong)
         return self._reduce(
-            schema.MAX, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs, {}
+            schema.MAX, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs,
+            {"progress": progress},
         )  # fmt: skip
 
     def reduce_min(
@@ -96,13 +100,14 @@ class _Reductions:
         opset: int | Literal["latest"] | None = None,
         strict: bool = True,
         keep_attrs: bool | None = None,
+        progress: bool = True,
         **wrong: Never,
     ) -> Any:
         """The minimum along dimensions.
 
         Parameters
         ----------
-        dim, keepdims, noop_with_empty_axes, opset, strict, keep_attrs
+        dim, keepdims, noop_with_empty_axes, opset, strict, keep_attrs, progress
             As for ``reduce_max``.
 
         Returns
@@ -126,7 +131,8 @@ class _Reductions:
         if wrong:
             _refusals.check_keywords(_Reductions.reduce_min, wrong)
         return self._reduce(
-            schema.MIN, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs, {}
+            schema.MIN, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs,
+            {"progress": progress},
         )  # fmt: skip
 
     def reduce_sum(
@@ -139,13 +145,14 @@ class _Reductions:
         strict: bool = True,
         exact: bool = False,
         keep_attrs: bool | None = None,
+        progress: bool = True,
         **wrong: Never,
     ) -> Any:
         """The sum along dimensions.
 
         Parameters
         ----------
-        dim, keepdims, noop_with_empty_axes, opset, strict, keep_attrs
+        dim, keepdims, noop_with_empty_axes, opset, strict, keep_attrs, progress
             As for ``reduce_max``.
         exact : bool, default False
             Whether a float64 sum is the true sum, rounded once; other types' are always,
@@ -175,7 +182,7 @@ class _Reductions:
             _refusals.check_keywords(_Reductions.reduce_sum, wrong)
         return self._reduce(
             schema.SUM, dim, more, keepdims, noop_with_empty_axes, opset, strict, keep_attrs,
-            {"exact": exact},
+            {"exact": exact, "progress": progress},
         )  # fmt: skip
 
     def _reduce(

@@ -1,7 +1,7 @@
 """Reductions of zarr arrays, read chunk by chunk: they may be larger than memory.
 
 :func:`reducekit.reduce_max` and its like come here by themselves when they are given a
-``zarr.Array``; the functions here take one argument more, ``progress``.
+``zarr.Array``.
 """
 
 from __future__ import annotations
@@ -9,165 +9,25 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
-from typing import Any, Literal, Never
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _engine, _inputs, _refusals, _rules, schema
+from .._progress import progress_bar
 from ..dtypes import ElementType, element_type
 from ._missing import need
 from ._partial import Part, check_out, finish, join, start
-from ._progress import progress_bar
 
 zarr = need("zarr", "zarr", "reducing zarr arrays")
 
-__all__ = ["deferred", "elements", "load", "reduce", "reduce_max", "reduce_min", "reduce_sum"]
+__all__ = ["deferred", "elements", "load", "reduce"]
 
 # A block is as many whole chunks as fit here, or one.
 _BLOCK_BYTES = 16 << 20
 # Parts that wait to be joined.
 _WAITING = 8
-
-
-def reduce_max(
-    data: Any,
-    axes: Any = None,
-    *,
-    keepdims: bool = True,
-    noop_with_empty_axes: bool = False,
-    opset: int | Literal["latest"] | None = None,
-    strict: bool = True,
-    out: NDArray[Any] | None = None,
-    progress: bool = True,
-    **wrong: Never,
-) -> NDArray[Any]:
-    """The maximum of the elements of a zarr array along axes, read chunk by chunk.
-
-    Parameters
-    ----------
-    data : zarr.Array
-        Each chunk is read once.
-    axes, keepdims, noop_with_empty_axes, opset, strict, out
-        As for :func:`reducekit.reduce_max`.
-    progress : bool, default True
-        Show a bar if it takes more than two seconds, in a terminal or notebook, where
-        tqdm is installed.
-
-    Returns
-    -------
-    numpy.ndarray
-        With the bits of the call on the whole array.
-
-    Raises
-    ------
-    ReduceError, TypeError
-        As for :func:`reducekit.reduce_max`, before anything is read.
-
-    Examples
-    --------
-    >>> import zarr
-    >>> from reducekit.interop.zarr import reduce_max
-    >>> z = zarr.array([[1, 5], [4, 2]], chunks=(1, 2))
-    >>> reduce_max(z, 0, progress=False)
-    array([[4, 5]])
-    """
-    if wrong:
-        _refusals.check_keywords(reduce_max, wrong)
-    return reduce(
-        schema.MAX, data, axes, keepdims, noop_with_empty_axes, opset, strict, out,
-        progress=progress,
-    )  # fmt: skip
-
-
-def reduce_min(
-    data: Any,
-    axes: Any = None,
-    *,
-    keepdims: bool = True,
-    noop_with_empty_axes: bool = False,
-    opset: int | Literal["latest"] | None = None,
-    strict: bool = True,
-    out: NDArray[Any] | None = None,
-    progress: bool = True,
-    **wrong: Never,
-) -> NDArray[Any]:
-    """The minimum of the elements of a zarr array along axes, read chunk by chunk.
-
-    Parameters
-    ----------
-    data, axes, keepdims, noop_with_empty_axes, opset, strict, out, progress
-        As for :func:`reduce_max`.
-
-    Returns
-    -------
-    numpy.ndarray
-        With the bits of the call on the whole array.
-
-    Raises
-    ------
-    ReduceError, TypeError
-        As for :func:`reducekit.reduce_min`, before anything is read.
-
-    Examples
-    --------
-    >>> import zarr
-    >>> from reducekit.interop.zarr import reduce_min
-    >>> reduce_min(zarr.array([[1, 5], [4, 2]], chunks=(1, 2)), 1, keepdims=False)
-    array([1, 2])
-    """
-    if wrong:
-        _refusals.check_keywords(reduce_min, wrong)
-    return reduce(
-        schema.MIN, data, axes, keepdims, noop_with_empty_axes, opset, strict, out,
-        progress=progress,
-    )  # fmt: skip
-
-
-def reduce_sum(
-    data: Any,
-    axes: Any = None,
-    *,
-    keepdims: bool = True,
-    noop_with_empty_axes: bool = False,
-    opset: int | Literal["latest"] | None = None,
-    strict: bool = True,
-    out: NDArray[Any] | None = None,
-    exact: bool = False,
-    progress: bool = True,
-    **wrong: Never,
-) -> NDArray[Any]:
-    """The sum of the elements of a zarr array along axes, read chunk by chunk.
-
-    Parameters
-    ----------
-    data, axes, keepdims, noop_with_empty_axes, opset, strict, out, progress
-        As for :func:`reduce_max`.
-    exact : bool
-        Makes no difference: sums of chunks are joined exactly for every type.
-
-    Returns
-    -------
-    numpy.ndarray
-        The true sums, rounded once; integers wrap.
-
-    Raises
-    ------
-    ReduceError, TypeError
-        As for :func:`reducekit.reduce_sum`, before anything is read.
-
-    Examples
-    --------
-    >>> import numpy as np, zarr
-    >>> from reducekit.interop.zarr import reduce_sum
-    >>> reduce_sum(zarr.array(np.float32([1e8, 1, -1e8]), chunks=1))
-    array([1.], dtype=float32)
-    """
-    if wrong:
-        _refusals.check_keywords(reduce_sum, wrong)
-    return reduce(
-        schema.SUM, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, exact, progress
-    )  # fmt: skip
 
 
 def load(data: Any, *, progress: bool = True) -> NDArray[Any]:
@@ -180,7 +40,7 @@ def load(data: Any, *, progress: bool = True) -> NDArray[Any]:
     data : zarr.Array
         Each chunk is read once. Beside the result, a few chunks are in memory at a time.
     progress : bool, default True
-        As for :func:`reduce_max`.
+        As for :func:`reducekit.reduce_max`.
 
     Returns
     -------
@@ -244,7 +104,7 @@ def reduce(
 ) -> NDArray[Any]:
     """The reduction of a zarr array by the operator at a position of ``schema.OPERATORS``.
 
-    The other arguments are those of :func:`reduce_sum`.
+    The other arguments are those of :func:`reducekit.reduce_sum`.
     """
     operator = schema.OPERATORS[op]
     who = operator.function

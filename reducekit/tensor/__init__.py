@@ -419,6 +419,7 @@ class Tensor:
         noop_with_empty_axes: bool = False,
         opset: int | str | None = None,
         strict: bool = True,
+        progress: bool = True,
         **wrong: Never,
     ) -> Tensor:
         """The maximum along axes, as :func:`reducekit.reduce_max` takes it.
@@ -437,6 +438,8 @@ class Tensor:
             Goes before the tensor's opset, which goes before that of the context.
         strict : bool, default True
             Whether the version's element types and its ban on negative axes hold.
+        progress : bool, default True
+            Whether a bar shows what takes long, as in :func:`reducekit.reduce_max`.
 
         Returns
         -------
@@ -461,8 +464,9 @@ class Tensor:
         if wrong:
             _refusals.check_keywords(Tensor.reduce_max, wrong)
         return self._reduce(
-            schema.MAX, axes, more, keepdims, noop_with_empty_axes, opset, strict, {}
-        )
+            schema.MAX, axes, more, keepdims, noop_with_empty_axes, opset, strict,
+            {"progress": progress},
+        )  # fmt: skip
 
     def reduce_min(
         self,
@@ -472,6 +476,7 @@ class Tensor:
         noop_with_empty_axes: bool = False,
         opset: int | str | None = None,
         strict: bool = True,
+        progress: bool = True,
         **wrong: Never,
     ) -> Tensor:
         """The minimum along axes, as :func:`reducekit.reduce_min` takes it.
@@ -489,6 +494,8 @@ class Tensor:
             Goes before the tensor's opset, which goes before that of the context.
         strict : bool, default True
             Whether the version's element types and its ban on negative axes hold.
+        progress : bool, default True
+            Whether a bar shows what takes long, as in :func:`reducekit.reduce_min`.
 
         Returns
         -------
@@ -512,8 +519,9 @@ class Tensor:
         if wrong:
             _refusals.check_keywords(Tensor.reduce_min, wrong)
         return self._reduce(
-            schema.MIN, axes, more, keepdims, noop_with_empty_axes, opset, strict, {}
-        )
+            schema.MIN, axes, more, keepdims, noop_with_empty_axes, opset, strict,
+            {"progress": progress},
+        )  # fmt: skip
 
     def reduce_sum(
         self,
@@ -524,6 +532,7 @@ class Tensor:
         opset: int | str | None = None,
         strict: bool = True,
         exact: bool = False,
+        progress: bool = True,
         **wrong: Never,
     ) -> Tensor:
         """The sum along axes, as :func:`reducekit.reduce_sum` takes it.
@@ -543,6 +552,8 @@ class Tensor:
             Whether the version's element types and its ban on negative axes hold.
         exact : bool, default False
             Whether a float sum is the true sum, rounded once.
+        progress : bool, default True
+            Whether a bar shows what takes long, as in :func:`reducekit.reduce_sum`.
 
         Returns
         -------
@@ -567,8 +578,9 @@ class Tensor:
         if wrong:
             _refusals.check_keywords(Tensor.reduce_sum, wrong)
         return self._reduce(
-            schema.SUM, axes, more, keepdims, noop_with_empty_axes, opset, strict, {"exact": exact}
-        )
+            schema.SUM, axes, more, keepdims, noop_with_empty_axes, opset, strict,
+            {"exact": exact, "progress": progress},
+        )  # fmt: skip
 
     def _reduce(
         self,

@@ -13,7 +13,7 @@ import reducekit as rk
 
 zarr = pytest.importorskip("zarr")
 
-from reducekit.interop import _progress  # noqa: E402
+from reducekit import _progress  # noqa: E402
 from reducekit.interop import zarr as ours  # noqa: E402
 
 # zarr has no type of its own for bfloat16.
@@ -139,12 +139,9 @@ def test_out_and_refusals():
     with pytest.raises(rk.AxesError, match="axis 2 is out of range for a tensor of rank 2"):
         rk.reduce_max(z, 2)
     with pytest.raises(TypeError, match=r"data has type ndarray; use a zarr\.Array"):
-        ours.reduce_max(out)
+        ours.load(out)
     with pytest.raises(TypeError, match="progress='yes' is not a flag"):
-        ours.reduce_max(z, progress="yes")
-    for function in (ours.reduce_max, ours.reduce_min, ours.reduce_sum, rk.reduce_max):
-        with pytest.raises(TypeError, match="^reduce_.*: unexpected .* 'axis'; use axes=$"):
-            function(z, axis=0)
+        rk.reduce_max(z, progress="yes")
 
 
 def test_a_group_is_not_a_list_of_nothing():
@@ -161,11 +158,11 @@ def test_a_bar_is_shown_only_where_it_is_seen(monkeypatch, capsys):
     rk.reduce_max(z)
     assert capsys.readouterr().err == ""  # no terminal
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    ours.reduce_max(z, progress=False)
+    rk.reduce_max(z, progress=False)
     assert capsys.readouterr().err == ""
     ours.load(z, progress=False)
     assert capsys.readouterr().err == ""
-    for call in (ours.reduce_max, ours.load, rk.Tensor):
+    for call in (rk.reduce_max, ours.load, rk.Tensor):
         call(z)
         assert "/3.20k" in capsys.readouterr().err
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
 from typing import Any
 
-__all__ = ["DELAY", "is_seen", "progress_bar"]
+__all__ = ["DELAY", "Report", "progress_bar"]
 
 DELAY = 2.0
 """Seconds before a bar appears."""
@@ -34,9 +34,36 @@ def progress_bar(total: int, wanted: bool) -> Iterator[Callable[[int], object]]:
         yield bar.update
 
 
-def is_seen() -> bool:
-    """Whether a bar would come up here, if it takes long."""
-    return _kind() is not None
+class Report:
+    """What the engine calls now and then with the number of elements that it has read.
+
+    Parameters
+    ----------
+    elements : int
+        How many there are.
+    itemsize : int
+        The bytes of each.
+    """
+
+    def __init__(self, elements: int, itemsize: int) -> None:
+        self._elements = elements
+        self._itemsize = itemsize
+        self._told = 0
+        self._within: AbstractContextManager[Callable[[int], object]] | None = None
+
+    def __call__(self, elements: int) -> None:
+        if self._within is None:  # the first call comes after a tenth of a second
+            self._within = progress_bar(self._elements * self._itemsize, wanted=True)
+            self._done = self._within.__enter__()
+        # What is read twice, in search of an exact sum, counts twice.
+        elements = min(elements, self._elements)
+        self._done((elements - self._told) * self._itemsize)
+        self._told = elements
+
+    def close(self) -> None:
+        """Take the bar away."""
+        if self._within is not None:
+            self._within.__exit__(None, None, None)
 
 
 def _kind() -> Any:
