@@ -1,19 +1,9 @@
-from collections.abc import Container, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Sequence
 
-class Plan(NamedTuple):
-    form: str
-    kept: tuple[tuple[int, int], ...]
-    reduced: tuple[tuple[int, int], ...]
-    outputs: int
-    terms: int
-
-NAMES: Final[dict[int, str]]
-
-def describe(
+def loops(
     shape: Sequence[int],
     strides: Sequence[int],
     itemsize: int,
-    reduced: Container[int],
-    idempotent: bool = True,
-) -> Plan: ...
+    reduced: Sequence[bool],
+    idempotent: bool,
+) -> tuple[int, list[tuple[int, int]], list[tuple[int, int]], int, int]: ...

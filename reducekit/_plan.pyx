@@ -7,11 +7,8 @@ walked in the order of its memory: axes of size 1 vanish (they may carry any str
 negative strides are turned round, axes are sorted by stride, and neighbours of the
 same kind (kept or reduced) that lie end to end become one loop. What is left at the
 inner end decides the form, of which there are few. The plan is a C struct on the
-caller's stack; ``describe`` gives it as Python data.
+caller's stack; ``loops`` gives it as Python data.
 """
-
-from math import prod
-from typing import NamedTuple
 
 cdef enum:
     # From so many repeats on, along reduced axes that stand still, elements are folded in
@@ -169,67 +166,27 @@ cdef void build(plan_t* plan, int ndim, const Py_ssize_t* shape, const Py_ssize_
             plan.line *= plan.kept[i].size
 
 
-class Plan(NamedTuple):
-    """How memory is walked: pure data, with a text for people.
+def loops(shape, strides, Py_ssize_t itemsize, reduced, bint idempotent):
+    """The loops of an array of contiguous results, as plain data.
 
-    Attributes
-    ----------
-    form : str
-        Which kind of kernel meets the inner loops.
-    kept, reduced : tuple of (int, int)
-        The loops of each kind as (size, stride in bytes), outermost first.
-    outputs : int
-        Results.
-    terms : int
-        Elements that fold into each result.
-    """
-
-    form: str
-    kept: tuple
-    reduced: tuple
-    outputs: int
-    terms: int
-
-    def __str__(self):
-        lines = [f"form: {self.form}"]
-        for name, loops in (("kept", self.kept), ("reduced", self.reduced)):
-            text = ", ".join([f"{size} steps of {stride} bytes" for size, stride in loops])
-            lines.append(f"{name} loops: {text or 'none'}")
-        return "\n".join(lines)
-
-
-NAMES = {
-    RUNS: "contiguous runs",
-    SHORT_RUNS: "short runs",
-    ROWS: "rows into a vector",
-    NARROW: "narrow rows, several at a time",
-    GATHER: "gathered",
-}
-
-
-def describe(shape, strides, itemsize, reduced, idempotent=True):
-    """The plan for an array, as Python data: for ``explain``, tests and teaching.
+    Nothing is checked: :func:`reducekit.explain.describe` does, for which this is.
 
     Parameters
     ----------
-    shape, strides : sequence of int
-        Of the array; strides in bytes.
+    shape, strides : list of int
+        At most 64 of each.
     itemsize : int
         Bytes in an element.
-    reduced : sequence of int
-        The axes that are reduced, not negative.
+    reduced : list of bool
+        Which axes are reduced.
     idempotent : bool
-        True for max and min, False for sum.
+        As for ``build``.
 
     Returns
     -------
-    Plan
-
-    Examples
-    --------
-    >>> plan = describe((2, 3, 4), (48, 16, 4), 4, (1, 2))
-    >>> plan.form, plan.kept, plan.reduced
-    ('short runs', ((2, 48),), ((12, 4),))
+    tuple
+        The number of the form, sizes and strides of the kept and of the reduced loops,
+        how many outputs there are, and elements for each.
     """
     cdef plan_t plan
     cdef Py_ssize_t c_shape[64]
@@ -238,27 +195,17 @@ def describe(shape, strides, itemsize, reduced, idempotent=True):
     cdef unsigned char mask[64]
     cdef int i, ndim = len(shape)
     cdef Py_ssize_t width = itemsize
-    if ndim > 64:
-        raise ValueError(f"describe: rank {ndim} is beyond NumPy's limit; use at most 64")
-    if len(strides) != ndim:
-        raise ValueError(f"describe: {len(strides)} strides for {ndim} axes; give one for each")
-    if width < 1:
-        raise ValueError(f"describe: itemsize={width} is no size of an element; use 1 or more")
-    if width * prod([max(n, 1) for n in shape]) >= 2**63:
-        raise ValueError("describe: no array has so many elements; use less than 2**63 bytes")
-    for i in range(ndim):
+    cdef list kept = [], gone = []
+    for i in range(ndim - 1, -1, -1):
         c_shape[i] = shape[i]
         c_strides[i] = strides[i]
-        mask[i] = i in reduced
-    for i in range(ndim - 1, -1, -1):
+        mask[i] = reduced[i]
         c_out[i] = width
         if not mask[i]:
             width *= c_shape[i]
     build(&plan, ndim, c_shape, c_strides, c_out, mask, itemsize, idempotent, False, False)
-    return Plan(
-        NAMES[plan.form],
-        tuple([(plan.kept[i].size, plan.kept[i].stride) for i in range(plan.n_kept)]),
-        tuple([(plan.reduced[i].size, plan.reduced[i].stride) for i in range(plan.n_reduced)]),
-        plan.outputs,
-        plan.terms * plan.repeats,
-    )
+    for i in range(plan.n_kept):
+        kept.append((plan.kept[i].size, plan.kept[i].stride))
+    for i in range(plan.n_reduced):
+        gone.append((plan.reduced[i].size, plan.reduced[i].stride))
+    return plan.form, kept, gone, plan.outputs, plan.terms * plan.repeats

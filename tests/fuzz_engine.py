@@ -30,8 +30,9 @@ from arrays import FLOATS, INTEGERS, NAMES, WithArray, WithDlpack, awkward, extr
 from oracles import FUNCTIONS, OPS, REFERENCE, assert_same, outcome, slack_of_sums
 
 import reducekit as rk
-from reducekit import _plan, schema
+from reducekit import schema
 from reducekit.dtypes import by_name, element_type
+from reducekit.explain._plan import describe
 
 PAGE = mmap.PAGESIZE
 ROOM = 2 << 20
@@ -441,7 +442,7 @@ def form_of(case):
         [] if axes is None else np.atleast_1d(np.array(list(axes) if np.iterable(axes) else axes))
     )
     reduced = [int(a.__index__()) % rank for a in axes] if rank else []
-    plan = _plan.describe(
+    plan = describe(
         view.shape, view.strides, view.itemsize, reduced or range(rank), case.op != "sum"
     )
     size = "large " if plan.outputs * plan.terms * view.itemsize >= 1 << 20 else ""

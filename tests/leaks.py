@@ -20,8 +20,9 @@ import numpy as np
 from arrays import WithArray
 
 import reducekit as rk
-from reducekit import _plan, atb
+from reducekit import atb
 from reducekit._accumulator import partial_sums
+from reducekit.explain._plan import describe
 
 FUNCTIONS = (rk.reduce_max, rk.reduce_min, rk.reduce_sum)
 BLOCKS, BYTES = 50, 16 << 10  # growth that is no leak
@@ -133,8 +134,8 @@ def calls():
         "ReduceParam": made(atb.ReduceParam.from_json, '{"reduceType": 1, "axis": [0]}'),
         "ReduceParam wrong": refused(atb.ReduceParam.from_json, '{"axis": [null]}'),
         "partial_sums": made(partial_sums, x, (0,)),
-        "plan": made(_plan.describe, (2, 3, 4), (48, 16, 4), 4, (1, 2)),
-        "plan wrong": refused(_plan.describe, (2, 3), (1,), 4, (0,)),
+        "plan": made(describe, (2, 3, 4), (48, 16, 4), 4, (1, 2)),
+        "plan wrong": refused(describe, (2, 3), (1,), 4, (0,)),
     }
     every.update({name: (call, 1) for name, call in rest.items()})
     every.update({name: (call, 1 / 20) for name, call in slow.items()})

@@ -36,7 +36,8 @@ from oracles import FUNCTIONS, OPS, REFERENCE, assert_same, check, outcome
 from test_threads import run
 
 import reducekit as rk
-from reducekit import _plan, _rules, schema
+from reducekit import _rules, schema
+from reducekit.explain._plan import describe
 
 every_op = pytest.mark.parametrize("op", OPS)
 RNG = np.random.default_rng(90)
@@ -928,11 +929,11 @@ def test_sly_ints_are_no_index():
 def test_a_plan_for_elements_of_no_size():
     for itemsize in (0, -8):
         with pytest.raises(ValueError, match="itemsize"):
-            _plan.describe((2, 3), (8, 4), itemsize, (0,))
+            describe((2, 3), (8, 4), itemsize, (0,))
     with pytest.raises(ValueError, match="rank 65"):
-        _plan.describe((1,) * 65, (0,) * 65, 4, ())
+        describe((1,) * 65, (0,) * 65, 4, ())
     with pytest.raises(ValueError, match="1 strides for 2 axes"):
-        _plan.describe((2, 3), (8,), 4, (0,))
+        describe((2, 3), (8,), 4, (0,))
 
 
 def test_rules_for_an_operator_that_is_none():

@@ -20,7 +20,6 @@ from oracles import FUNCTIONS, OPS, check, outcome
 from test_threads import run
 
 import reducekit as rk
-from reducekit import _plan
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +38,7 @@ SMALL_STACK = """
 import sys, threading
 import ml_dtypes, numpy as np
 import reducekit as rk
+from reducekit.explain._plan import describe
 rng = np.random.default_rng(0)
 rk.set_num_threads(THREADS)  # their stacks are as small
 done = []
@@ -159,7 +159,7 @@ def test_more_repeats_than_time_would_allow():
 def test_the_plan_of_more_than_memory_can_hold_is_refused():
     for shape in [(2**31, 2**31, 2), (2**40, 0, 2**40), (2**62,)]:
         with pytest.raises(ValueError, match="describe: no array has so many elements"):
-            _plan.describe(shape, [0] * len(shape), 4, [0])
+            describe(shape, [0] * len(shape), 4, [0])
 
 
 INTERRUPT = """

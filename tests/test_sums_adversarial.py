@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 import reducekit as rk
 from reducekit import _kernels
-from reducekit._plan import describe
 from reducekit.dtypes import by_name
+from reducekit.explain._plan import describe
 
 # Bits of the mantissa that are stored, and the exponents of the least and the largest normal.
 MANTISSA = {"float16": 10, "bfloat16": 7, "float32": 23, "float64": 52}

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple, Never
 
 import numpy as np
 
-from .. import _plan, _refusals, _rules, schema
+from .. import _refusals, _rules, schema
 from .._names import Dims, check_dims, to_positions
 from ..dtypes import element_type
 from ..errors import ArgumentError, short, show_int
+from ._plan import describe
 
 __all__ = ["Explanation", "explain"]
 
@@ -222,7 +223,7 @@ def explain(
     plan = None
     if not identity and kind.itemsize * math.prod(max(n, 1) for n in in_shape) < 2**63:
         strides = [kind.itemsize * math.prod(in_shape[axis + 1 :]) for axis in range(len(in_shape))]
-        plan = _plan.describe(in_shape, strides, kind.itemsize, reduced, row.idempotent)
+        plan = describe(in_shape, strides, kind.itemsize, reduced, row.idempotent)
     return Explanation(
         operator=row.name, in_shape=in_shape, out_shape=out_shape, reduced_axes=reduced,
         kept_axes=kept, version=version, opset=number, dtype=kind.name,
