@@ -49,9 +49,9 @@ EAGER = {
     "reducekit",
     *(
         f"reducekit.{name}" for name in [
-            "dtypes", "errors", "explain", "explain._plan", "interop", "schema", "tensor", "_accumulator", "_cpu",
-            "_cyutility", "_engine", "_foreign", "_inputs", "_kernels", "_names", "_opset",
-            "_pairs", "_plan", "_progress", "_refusals", "_rules", "_sums", "_threadpoolctl",
+            "dtypes", "errors", "explain", "explain._plan", "interop", "schema", "tensor",
+            "_accumulator", "_cpu", "_cyutility", "_engine", "_foreign", "_inputs", "_kernels",
+            "_names", "_opset", "_pairs", "_plan", "_progress", "_refusals", "_rules", "_sums", "_threadpoolctl",
             "_threads", "_walk",
         ]
     ),

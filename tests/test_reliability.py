@@ -20,6 +20,7 @@ from oracles import FUNCTIONS, OPS, check, outcome
 from test_threads import run
 
 import reducekit as rk
+from reducekit.explain._plan import describe
 
 
 @pytest.fixture(autouse=True)

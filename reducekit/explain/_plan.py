@@ -43,8 +43,8 @@ class Plan(NamedTuple):
 
     def __str__(self) -> str:
         lines = [f"form: {self.form}"]
-        for name, loops in (("kept", self.kept), ("reduced", self.reduced)):
-            text = ", ".join(f"{size} steps of {stride} bytes" for size, stride in loops)
+        for name, nest in (("kept", self.kept), ("reduced", self.reduced)):
+            text = ", ".join(f"{size} steps of {stride} bytes" for size, stride in nest)
             lines.append(f"{name} loops: {text or 'none'}")
         return "\n".join(lines)
 
