@@ -51,8 +51,8 @@ EAGER = {
         f"reducekit.{name}" for name in [
             "dtypes", "errors", "explain", "explain._plan", "interop", "schema", "tensor",
             "_accumulator", "_cpu", "_cyutility", "_engine", "_foreign", "_inputs", "_kernels",
-            "_names", "_opset", "_pairs", "_plan", "_progress", "_refusals", "_rules", "_sums", "_threadpoolctl",
-            "_threads", "_walk",
+            "_names", "_opset", "_pairs", "_plan", "_progress", "_refusals", "_rules", "_sums",
+            "_threadpoolctl", "_threads", "_walk",
         ]
     ),
     f"reducekit._kernels._{LEVEL}",
