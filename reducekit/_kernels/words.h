@@ -467,6 +467,7 @@ RK_PICK(64, uint64_t, 8, epi64, 3, _mm512_cmpeq_epi64_mask, _mm512_mask_permutex
                     y = *(const v_wide_lies_##name *)(p + 64); \
                     y = takes(y); \
                 } \
+                __asm__("" : "+v"(x), "+v"(y)); /* not read anew for each neighbour */ \
                 for (k = 0; k < by; k++) \
                     all = joined(all, masks[j][k], all, \
                                  _mm512_permutex2var_epi##bits((__m512i)x, places[k], (__m512i)y)); \
