@@ -200,7 +200,12 @@ cdef inline void give(const word_t* words, Py_ssize_t step, Py_ssize_t count, wo
     elif word_t is int8_t or word_t is int16_t or word_t is int32_t or word_t is int64_t:
         rk_give(words, count, to, flip, fold, turn, quiet, top)
     elif to != words:
-        memcpy(to, words, count * sizeof(word_t))
+        # Of 8 kB, memcpy uses an instruction that is slow to begin: (10^6, 3) over the short axis
+        # takes 0.60 ms with it, and 0.53 as if these were keys.
+        if sizeof(word_t) == 8:
+            rk_give(<const int64_t*>words, count, <int64_t*>to, 0, 0, 0, 0, ~neutral[int64_t](NULL))
+        else:
+            memcpy(to, words, count * sizeof(word_t))
 
 
 # Of more rows the processor loses track: it follows some, or many that lie close together.
