@@ -20,6 +20,7 @@ from ..dtypes import ElementType, element_type
 from ..errors import ArgumentError, AxesError, DTypeError
 from ._missing import need
 from ._partial import finish, join, start
+from ._tables import no_columns
 
 pd = need("pandas", "pandas", "reducing DataFrames")
 
@@ -289,10 +290,7 @@ class FrameReductions(_Reductions):
     def _columns(self, who: str) -> list[tuple[Any, Any]]:
         frame = self._obj
         if not len(frame.columns):
-            raise ArgumentError(
-                f"{who}: the DataFrame has no columns, and so no element type to reduce; "
-                "select columns first"
-            )
+            raise no_columns(who, "DataFrame")
         arrays = _columns_of(frame)
         dtypes = {array.dtype for array in arrays}
         dtype = next(iter(dtypes))

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from .. import _refusals
 from ..dtypes import ELEMENT_TYPES
-from ..errors import ArgumentError, DTypeError, ReduceError
+from ._tables import FILL, mixed_columns, no_columns, read
 
 __all__ = ["elements"]
 
 # What polars calls the types that NumPy has too.
 _NUMBERS = {"boolean"} | {kind.name for kind in ELEMENT_TYPES}
-_FILL = "fill or drop first, as with "
 
 
 def elements(who: str, data: Any) -> NDArray[Any]:
@@ -30,33 +29,22 @@ def elements(who: str, data: Any) -> NDArray[Any]:
     TypeError
         If polars cannot give the data to NumPy.
     """
-    try:
-        return _of_frame(who, data) if hasattr(data, "iter_columns") else _of_series(who, data)
-    except ReduceError:
-        raise
-    except Exception as error:
-        raise _refusals.not_an_array(who, data, error) from error
+    return read(who, data, _of_frame if hasattr(data, "iter_columns") else _of_series)
 
 
 def _of_frame(who: str, frame: Any, data: str = "data") -> NDArray[Any]:
     columns = list(frame.iter_columns())
     if not columns:
-        raise ArgumentError(
-            f"{who}: the DataFrame has no columns, and so no element type to reduce; "
-            "select columns first"
-        )
+        raise no_columns(who, "DataFrame")
     if count := sum(map(_nulls, columns)):
         first = next(column for column in columns if _nulls(column))
         way_out = f"{data}.fill_null(value) or {data}.drop_nulls()"
         if _depth(first.dtype):
             way_out = _way_out(first, f"{data}[{first.name!r}]")
-        raise _refusals.missing(who, count, "DataFrame", _FILL + way_out)
+        raise _refusals.missing(who, count, "DataFrame", FILL + way_out)
     dtypes = {str(column.dtype): column.dtype for column in columns}
     if len(dtypes) > 1:
-        raise DTypeError(
-            f"{who}: the columns of the DataFrame are of different element types "
-            f"({', '.join(sorted(dtypes))}); select columns of one type, or cast them"
-        )
+        raise mixed_columns(who, "DataFrame", dtypes)
     (dtype,) = dtypes.values()
     if _depth(dtype) or not _is_number(dtype):
         raise _refusals.dtype_never(who, dtype)
@@ -65,7 +53,7 @@ def _of_frame(who: str, frame: Any, data: str = "data") -> NDArray[Any]:
 
 def _of_series(who: str, series: Any) -> NDArray[Any]:
     if count := _nulls(series):
-        raise _refusals.missing(who, count, "Series", _FILL + _way_out(series, "data"))
+        raise _refusals.missing(who, count, "Series", FILL + _way_out(series, "data"))
     if _name(series.dtype) == "struct":
         return _of_frame(who, series.struct.unnest(), "data.struct.unnest()")
     if not _is_number(series.dtype):

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from .. import _refusals
 from ..dtypes import element_type
-from ..errors import ArgumentError, DTypeError, ReduceError
 from ._missing import need
+from ._tables import FILL, mixed_columns, no_columns, read
 
 pa = need("pyarrow", "pandas", "reading Arrow data")
 
@@ -30,8 +30,7 @@ _NUMBERS = frozenset(
         "halffloat", "float", "double",
     )
 )  # fmt: skip
-
-_FILL = "fill or drop first, as with "
+_TABLES = (pa.Table, pa.RecordBatch)
 
 
 def elements(who: str, data: Any) -> NDArray[Any]:
@@ -46,23 +45,17 @@ def elements(who: str, data: Any) -> NDArray[Any]:
     TypeError
         If Arrow cannot decode the data.
     """
-    try:
-        if isinstance(data, (pa.Table, pa.RecordBatch)):
-            return _of_table(who, data)
-        return column_elements(who, data, type(data).__name__, "data")
-    except ReduceError:
-        raise
-    except Exception as error:
-        raise _refusals.not_an_array(who, data, error) from error
+    return read(who, data, _of_table if isinstance(data, _TABLES) else _of_array)
+
+
+def _of_array(who: str, array: Any) -> NDArray[Any]:
+    return column_elements(who, array, type(array).__name__, "data")
 
 
 def _of_table(who: str, table: Any) -> NDArray[Any]:
     kind = type(table).__name__
     if not table.num_columns:
-        raise ArgumentError(
-            f"{who}: the {kind} has no columns, and so no element type to reduce; "
-            "select columns first"
-        )
+        raise no_columns(who, kind)
     decoded = [[_decoded(piece) for piece in _pieces(column)] for column in table.itercolumns()]
     counts = [sum(map(_nulls, pieces)) for pieces in decoded]
     if any(counts):
@@ -70,7 +63,7 @@ def _of_table(who: str, table: Any) -> NDArray[Any]:
         column = table.column(place)
         way_out = _way_out(column, f"data.column({place})")
         if sum(column.null_count for column in table.itercolumns()) == sum(counts):
-            way_out = f"{_FILL}data.drop_null() or data.column({place}).fill_null(value)"
+            way_out = f"{FILL}data.drop_null() or data.column({place}).fill_null(value)"
         raise _refusals.missing(who, sum(counts), kind, way_out)
     columns = [
         _joined(who, column.type, pieces)
@@ -80,11 +73,7 @@ def _of_table(who: str, table: Any) -> NDArray[Any]:
         if array.ndim > 1:
             raise _refusals.dtype_never(who, column.type)
     if len({array.dtype for array in columns}) > 1:
-        names = sorted({str(column.type) for column in table.itercolumns()})
-        raise DTypeError(
-            f"{who}: the columns of the {kind} are of different element types "
-            f"({', '.join(names)}); select columns of one type, or cast them"
-        )
+        raise mixed_columns(who, kind, [str(column.type) for column in table.itercolumns()])
     return np.column_stack(columns)
 
 
@@ -212,7 +201,7 @@ def _way_out(column: Any, data: str) -> str:
     kind = column.type
     if not _is_encoded(kind) and column.null_count:
         fill = "" if _widths(kind) else f"{data}.fill_null(value) or "
-        return f"{_FILL}{fill}{data}.drop_null()"
+        return f"{FILL}{fill}{data}.drop_null()"
     inner = kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
     nested = _is_encoded(inner) or pa.types.is_fixed_size_list(inner)
     if not nested or inner.value_type != _base(kind):
@@ -226,9 +215,9 @@ def _way_out(column: Any, data: str) -> str:
         )
         if inner is not kind:
             filled = f"pyarrow.ExtensionArray.from_storage({whole}.type, {filled})"
-        return f"{_FILL}{filled}"
+        return f"{FILL}{filled}"
     if pa.types.is_run_end_encoded(inner):
         data = f"pyarrow.compute.run_end_decode({data})"
     else:
         data = f"{data}.cast({str(inner.value_type)!r})"
-    return f"{_FILL}{data}.fill_null(value) or {data}.drop_null()"
+    return f"{FILL}{data}.fill_null(value) or {data}.drop_null()"
