@@ -20,11 +20,11 @@ AVX2 = ["-mavx2", "-mfma", "-mbmi", "-mbmi2", "-mf16c"]
 AVX512 = ["-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mavx512cd"]
 LEVELS = {
     # On x86 only processors of before 2013 fall back to it, so it is kept small there.
-    "generic": {"unix": ["-O2"] if X86 else [], "msvc": ["/std:c11"]},
-    "x86_avx2": {"unix": AVX2, "msvc": ["/std:c11", "/arch:AVX2"]},
+    "generic": {"unix": ["-O2"] if X86 else [], "msvc": []},
+    "x86_avx2": {"unix": AVX2, "msvc": ["/arch:AVX2"]},
     "x86_avx512": {
         "unix": [*AVX2, *AVX512, "-mprefer-vector-width=512"],
-        "msvc": ["/std:c11", "/arch:AVX512"],
+        "msvc": ["/arch:AVX512"],
     },
 }
 SHARED = "reducekit._cyutility"
@@ -84,6 +84,8 @@ class BuildExt(build_ext):
         name = ext.name.rpartition(".")[2]
         level = name.removeprefix("_")
         flags = list(LEVELS.get(level, {}).get(kind, []))
+        if kind == "msvc" and level in LEVELS:
+            flags.append("/std:c11")  # for _Generic
         if kind == "unix":
             flags = [*UNIX_FLAGS, *flags]
             flags += GCC_FLAGS if level in LEVELS and is_gcc(self.compiler) else []
