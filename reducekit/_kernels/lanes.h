@@ -803,23 +803,31 @@ V_CODE void rk_short_float_rows(const char *data, ptrdiff_t width, ptrdiff_t row
         if (j < width) { j = width - (columns); work(j); } \
     } while (0)
 
+/* What is asked for waits in the first cache, where rows that begin alike in their pages share few
+   lines (16 rows of 65536 columns: float32 21 GB/s asked for 4 kB ahead, 60 so; bfloat16 11, 24).
+   Ten rows of 100000 columns: float64 60 GB/s asked for 4 kB ahead, 85 so. */
+V_CODE ptrdiff_t rk_few_ahead(ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t alike, ptrdiff_t most) {
+    if (stride % 4096 == 0) return rows <= alike ? 4096 : 256;
+    return rows <= 6 ? 4096 : most;
+}
 V_CODE int rk_few_doubles(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
                           double *out) {
     v_doubles one = d_all(rk_one), odd = d_all(0), s[4], r[4];
+    const ptrdiff_t ahead = rk_few_ahead(rows, stride, 6, 768);
     ptrdiff_t k;
     int i;
-    if (width < 32) return 0;
+    if (width < 32 || (rows > 12 && stride % 4096 == 0)) return 0;
 #define RK_WORK(j) do { \
         const char *at = data + (j) * 8; \
         for (i = 0; i < 4; i++) { \
-            RK_PREFETCH(at + 4096 + i * 64); \
+            RK_PREFETCH(at + ahead + i * 64); \
             s[i] = d_load((const double *)at + i * 8); \
             r[i] = d_all(0); \
         } \
         for (k = 1; k < rows; k++) { \
             at += stride; \
             for (i = 0; i < 4; i++) { \
-                RK_PREFETCH(at + 4096 + i * 64); \
+                RK_PREFETCH(at + ahead + i * 64); \
                 RK_ENTER(s[i], r[i], d_load((const double *)at + i * 8)); \
             } \
         } \
@@ -849,7 +857,7 @@ V_CODE uint32_t w_top(v_words v) {
         const char *at = data + (j) * (ptrdiff_t)(item); \
         a = b = d_all(-0.0); \
         for (k = 0; k < rows; k++, at += stride) { \
-            RK_PREFETCH(at + 4096); \
+            RK_PREFETCH(at + ahead); \
             v = load; \
             a = d_add(a, d_low(v)); \
             b = d_add(b, d_high(v)); \
@@ -863,6 +871,7 @@ V_CODE int rk_few_floats(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrd
     v_doubles a, b;
     v_words most = w_all(0), least = w_all(0xffffffffu);
     v_floats v;
+    const ptrdiff_t ahead = rk_few_ahead(rows, stride, 8, 1536);
     ptrdiff_t k;
     if (width < 16) return 0;
 #define RK_WORK(j) do { \
@@ -878,6 +887,7 @@ V_CODE int rk_few_brains(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrd
     v_doubles a, b;
     v_words most = w_all(0), least = w_all(0xffffffffu);
     v_floats v;
+    const ptrdiff_t ahead = rk_few_ahead(rows, stride, 8, 1536);
     ptrdiff_t k;
     if (width < 16) return 0;
 #define RK_WORK(j) do { \
