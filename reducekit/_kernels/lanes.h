@@ -806,14 +806,14 @@ V_CODE void rk_short_float_rows(const char *data, ptrdiff_t width, ptrdiff_t row
 /* What is asked for waits in the first cache, where rows that begin alike in their pages share few
    lines (16 rows of 65536 columns: float32 21 GB/s asked for 4 kB ahead, 60 so; bfloat16 11, 24).
    Ten rows of 100000 columns: float64 60 GB/s asked for 4 kB ahead, 85 so. */
-V_CODE ptrdiff_t rk_few_ahead(ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t alike, ptrdiff_t most) {
+V_CODE ptrdiff_t rk_few_ahead(ptrdiff_t rows, ptrdiff_t stride, ptrdiff_t alike, ptrdiff_t room) {
     if (stride % 4096 == 0) return rows <= alike ? 4096 : 256;
-    return rows <= 6 ? 4096 : most;
+    return rows <= 6 ? 4096 : room / rows / 64 * 64;
 }
 V_CODE int rk_few_doubles(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrdiff_t stride,
                           double *out) {
     v_doubles one = d_all(rk_one), odd = d_all(0), s[4], r[4];
-    const ptrdiff_t ahead = rk_few_ahead(rows, stride, 6, 768);
+    const ptrdiff_t ahead = rk_few_ahead(rows, stride, 6, 10240);
     ptrdiff_t k;
     int i;
     if (width < 32 || (rows > 12 && stride % 4096 == 0)) return 0;
@@ -871,7 +871,7 @@ V_CODE int rk_few_floats(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrd
     v_doubles a, b;
     v_words most = w_all(0), least = w_all(0xffffffffu);
     v_floats v;
-    const ptrdiff_t ahead = rk_few_ahead(rows, stride, 8, 1536);
+    const ptrdiff_t ahead = rk_few_ahead(rows, stride, 8, 16384);
     ptrdiff_t k;
     if (width < 16) return 0;
 #define RK_WORK(j) do { \
@@ -887,7 +887,7 @@ V_CODE int rk_few_brains(const char *data, ptrdiff_t width, ptrdiff_t rows, ptrd
     v_doubles a, b;
     v_words most = w_all(0), least = w_all(0xffffffffu);
     v_floats v;
-    const ptrdiff_t ahead = rk_few_ahead(rows, stride, 8, 1536);
+    const ptrdiff_t ahead = rk_few_ahead(rows, stride, 8, 16384);
     ptrdiff_t k;
     if (width < 16) return 0;
 #define RK_WORK(j) do { \
