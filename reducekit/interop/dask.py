@@ -200,8 +200,10 @@ def select(array: Any, items: tuple[Any, ...]) -> Any:
     ArgumentError
         If it cannot be done without computing.
     """
-    items = _expanded(array, items)
+    expanded = _expanded(array, items)
+    # An ellipsis parts what stands beside it, even where it stands for no axis.
     place = place_of_arrays(array.ndim, items)
+    items = expanded
     whole = slice(None)
     # Integers of dask cannot stand beside None.
     for axis, item in reversed([*_with_axes(items)]):

@@ -360,6 +360,15 @@ def test_a_lazy_tensor_is_a_collection_of_dask_and_others_are_not():
 # The index of a lazy tensor.
 
 
+def test_an_ellipsis_that_stands_for_no_axis_parts_index_arrays():
+    values = np.arange(2 * 5 * 3 * 2).reshape(2, 5, 3, 2)
+    mask = np.eye(5, 3, dtype=bool)
+    for index in [(None, 0, mask, ..., 0), (0, mask, ..., 0), (0, ..., mask, 0), (0, mask, 0)]:
+        got = rk.Tensor(lazy(values, (1, 1, 1, 1)))[index]
+        assert got.shape == values[index].shape
+        assert_same(got.numpy(), np.array(values[index]))
+
+
 @given(data=st.data(), index=indices((4, 5, 3, 6)))
 @settings(max_examples=80, deadline=None)
 def test_any_index_of_a_lazy_tensor_is_that_of_one_in_memory(index, data):
