@@ -15,7 +15,7 @@ from cpython.object cimport PyObject
 from cpython.ref cimport Py_INCREF
 
 from ._plan cimport build, plan_t
-from ._rules cimport call_t, check, type_index
+from ._rules cimport call_t, check, read_flag, type_index
 from ._walk cimport walk, walk_apart
 
 from sys import intern
@@ -118,12 +118,8 @@ cdef cnp.ndarray check_out(int op, object out, int kind, int ndim, cnp.npy_intp*
     return array
 
 
-cdef bint read_flag(int op, str name, object value) except -1:
-    return value is True or value is not False and _refusals.read_flag(NAMES[op], name, value)
-
-
 cdef object reduce(int op, object data, object axes, object keepdims, object noop,
-                   object opset, object strict, object out, bint exact, bint progress):
+                   object opset, object strict, object out, object exact, object progress):
     cdef cnp.ndarray x, result
     cdef cnp.dtype descr
     cdef call_t call
@@ -133,6 +129,8 @@ cdef object reduce(int op, object data, object axes, object keepdims, object noo
     cdef Py_ssize_t out_strides[64]
     cdef int i, j, ndim, out_ndim
     cdef bint awkward, swapped
+    cdef bint exactly = exact is not False and read_flag(exact, "exact", op)
+    cdef bint seen = progress is True or read_flag(progress, "progress", op)
     cdef const char* source
     cdef char* target
 
@@ -192,17 +190,17 @@ cdef object reduce(int op, object data, object axes, object keepdims, object noo
         source = cnp.PyArray_BYTES(x)
         target = cnp.PyArray_BYTES(result)
         if plan.outputs * plan.terms < KEEP_GIL:
-            walk(&plan, op, call.type_index, exact, source, target, NULL)
-        elif progress and plan.outputs * plan.terms >= MAY_LAST // cnp.PyArray_ITEMSIZE(x):
+            walk(&plan, op, call.type_index, exactly, source, target, NULL)
+        elif seen and plan.outputs * plan.terms >= MAY_LAST // cnp.PyArray_ITEMSIZE(x):
             report = _progress.Report(plan.outputs * plan.terms, cnp.PyArray_ITEMSIZE(x))
             try:
                 with nogil:
-                    walk(&plan, op, call.type_index, exact, source, target, <PyObject*>report)
+                    walk(&plan, op, call.type_index, exactly, source, target, <PyObject*>report)
             finally:
                 report.close()
         else:
             with nogil:
-                walk(&plan, op, call.type_index, exact, source, target, NULL)
+                walk(&plan, op, call.type_index, exactly, source, target, NULL)
 
     if out is not None:
         if result is not out:
@@ -330,7 +328,7 @@ def reduce_max(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     array([-128, -128], dtype=int8)
     """
     return reduce(MAX, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, False,
-                  progress is True or read_flag(MAX, "progress", progress))
+                  progress)
 
 
 def reduce_min(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
@@ -403,7 +401,7 @@ def reduce_min(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     array([127, 127], dtype=int8)
     """
     return reduce(MIN, data, axes, keepdims, noop_with_empty_axes, opset, strict, out, False,
-                  progress is True or read_flag(MIN, "progress", progress))
+                  progress)
 
 
 def reduce_sum(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
@@ -479,8 +477,7 @@ def reduce_sum(data, axes=None, *, keepdims=True, noop_with_empty_axes=False,
     array(-2147483648, dtype=int32)
     """
     return reduce(SUM, data, axes, keepdims, noop_with_empty_axes, opset, strict, out,
-                  exact is not False and read_flag(SUM, "exact", exact),
-                  progress is True or read_flag(SUM, "progress", progress))
+                  exact, progress)
 
 
 # Design: Cython writes the code that reads the arguments, and its error for an unknown keyword
@@ -536,11 +533,7 @@ cdef inline PyObject* enter(int op, PyObject* function, PyObject* const* args, s
     result = reduce(
         op, <object>args[0], <object>values[AXES], <object>values[KEEPDIMS],
         <object>values[NOOP], <object>values[OPSET], <object>values[STRICT],
-        <object>values[OUT],
-        values[EXACT] is not Py_False
-        and read_flag(op, "exact", <object>values[EXACT]),
-        values[PROGRESS] is Py_True
-        or read_flag(op, "progress", <object>values[PROGRESS]),
+        <object>values[OUT], <object>values[EXACT], <object>values[PROGRESS],
     )
     Py_INCREF(result)
     return <PyObject*>result

@@ -167,7 +167,7 @@ cdef int type_index(object dtype, int type_num) except -2:
     return -1
 
 
-cdef inline int read_flag(object value, str name, int op) except -1:
+cdef int read_flag(object value, str name, int op) except -1:
     if value is True:
         return 1
     if value is False:

@@ -14,7 +14,10 @@ goes as much again. A few columns fit the stack; more live in a *scratch* from t
 for the stack of a thread may be 64 KiB in all. Scratches are kept: taking one and giving
 it back are two atomic operations.
 
-No kernel is called with more than some milliseconds' X"""
+No kernel is called with more than some milliseconds' work. Between calls work is
+counted, and now and then the calling thread takes the GIL to look whether a signal
+(Ctrl-C) has come, and to tell whoever asked how much is done.
+"""
 
 from cpython.object cimport PyObject
 from cpython.pycapsule cimport PyCapsule_GetPointer

@@ -39,7 +39,6 @@ SMALL_STACK = """
 import sys, threading
 import ml_dtypes, numpy as np
 import reducekit as rk
-from reducekit.explain._plan import describe
 rng = np.random.default_rng(0)
 rk.set_num_threads(THREADS)  # their stacks are as small
 done = []

@@ -477,15 +477,16 @@ RK_PICK(64, uint64_t, 8, epi64, 3, _mm512_cmpeq_epi64_mask, _mm512_mask_permutex
             else _mm512_storeu_si512(to, all); \
         } \
     }
-#define RK_PART(name, bits, word, least, takes, joined, flats) \
+#define RK_PART(name, bits, word, least, takes, joined, if_flat) \
     RK_PART_AS(as, name, bits, word, least, takes, joined) \
-    RK_PART_AS(flat, name, bits, word, least, flats, joined) \
+    RK_PART_AS(flat, name, bits, word, least, RK_FLIPPED, joined) \
     V_ONCE void rk_part_##name(const word *from, word *to, ptrdiff_t count, ptrdiff_t by, \
                                word flip, word fold, word turn) { \
         if (by == 2) rk_part_as_##name(from, to, count, 2, flip, fold, turn); \
-        else if (by == 3 && (bits) > 16 && !fold) \
-            rk_part_flat_##name(from, to, count, 3, flip, fold, turn); \
-        else if (by == 3) rk_part_as_##name(from, to, count, 3, flip, fold, turn); \
+        else if (by == 3) { \
+            if_flat(rk_part_flat_##name(from, to, count, 3, flip, fold, turn)) \
+            rk_part_as_##name(from, to, count, 3, flip, fold, turn); \
+        } \
         else rk_part_as_##name(from, to, count, by, flip, fold, turn); \
     }
 V_CODE void rk_part_none(const void *from, void *to, ptrdiff_t count, ptrdiff_t by, int flip,
@@ -520,14 +521,14 @@ RK_SUMS_FAMILY(32)
 RK_SUMS_FAMILY(64)
 #if RK_PARTS
 RK_PART(keys16, 16, int16_t, INT16_MIN, RK_KEYS16, _mm512_mask_max_epi16,
-        RK_FLIPPED)
+        RK_NEVER_FLAT)
 RK_PART(keys32, 32, int32_t, INT32_MIN, RK_KEYS32, _mm512_mask_max_epi32,
-        RK_FLIPPED)
+        RK_IF_FLAT)
 RK_PART(keys64, 64, int64_t, INT64_MIN, RK_KEYS64, _mm512_mask_max_epi64,
-        RK_FLIPPED)
-RK_PART(sums16, 16, uint16_t, 0, RK_ITSELF, _mm512_mask_add_epi16, RK_ITSELF)
-RK_PART(sums32, 32, uint32_t, 0, RK_ITSELF, _mm512_mask_add_epi32, RK_ITSELF)
-RK_PART(sums64, 64, uint64_t, 0, RK_ITSELF, _mm512_mask_add_epi64, RK_ITSELF)
+        RK_IF_FLAT)
+RK_PART(sums16, 16, uint16_t, 0, RK_ITSELF, _mm512_mask_add_epi16, RK_NEVER_FLAT)
+RK_PART(sums32, 32, uint32_t, 0, RK_ITSELF, _mm512_mask_add_epi32, RK_NEVER_FLAT)
+RK_PART(sums64, 64, uint64_t, 0, RK_ITSELF, _mm512_mask_add_epi64, RK_NEVER_FLAT)
 #endif
 
 /* Each of these by the type of the words that it writes. */
