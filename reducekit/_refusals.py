@@ -8,7 +8,7 @@ and one test can hold all texts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -129,6 +129,12 @@ def read_flag(who: str, name: str, value: Any) -> bool:
     if isinstance(value, (bool, int, np.bool_, np.integer)) and value in (0, 1):
         return bool(value)
     raise flag(who, name, value)
+
+
+def check_flags(who: str, flags: Mapping[str, Any]) -> None:
+    """Refuse the first that is no flag, for calls that may never come to read it."""
+    for name, value in flags.items():
+        read_flag(who, name, value)
 
 
 def flag(who: str, name: str, value: Any) -> Exception:

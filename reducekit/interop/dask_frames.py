@@ -113,8 +113,7 @@ def _reduce(
 ) -> Any:
     who = schema.OPERATORS[op].function
     allow_nan = _refusals.read_flag(who, "allow_nan", allow_nan)
-    for name, value in extra.items():
-        _refusals.read_flag(who, name, value)
+    _refusals.check_flags(who, extra)
     meta = data._meta
     columns = accessor(meta)._columns(who)
     kind = ours._one_kind(who, columns)

@@ -221,6 +221,7 @@ class _Reductions:
         operator = schema.OPERATORS[op]
         who = operator.function
         allow_nan = _refusals.read_flag(who, "allow_nan", allow_nan)
+        _refusals.check_flags(who, extra)
         columns = self._columns(who)
         kind = _one_kind(who, columns)
         _, reduced, identity, keep = _rules.resolve_call(

@@ -225,6 +225,7 @@ class ArrayReductions(_Reductions):
     ) -> Any:
         array = self._obj
         who = schema.OPERATORS[op].function
+        _refusals.check_flags(who, extra)
         axes = _positions(who, _given(dim, more), array.dims)
         _, reduced, identity, keep = _rules.resolve_call(
             op, array.ndim, array.dtype, axes, keepdims, noop, opset, strict
@@ -267,6 +268,7 @@ class DatasetReductions(_Reductions):
     ) -> Any:
         data = self._obj
         who = schema.OPERATORS[op].function
+        _refusals.check_flags(who, extra)
         names = _names(who, _given(dim, more), tuple(data.dims))
         owns = {
             name: [each for each in names or array.dims if each in array.dims]

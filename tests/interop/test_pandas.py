@@ -268,6 +268,20 @@ def test_keywords_of_pandas_are_refused_with_the_way_out(make, method):
         call(numeric_only=True)
 
 
+def test_flags_are_read_whatever_way_a_call_takes():
+    apart = pd.DataFrame({name: np.ones(20_000, np.float32) for name in "abc"}, copy=False)
+    for frame, call in [
+        (apart, {"axes": 1}),
+        (apart, {"axes": 0}),
+        (apart, {"axes": [], "noop_with_empty_axes": True}),
+        (apart["a"], {"axes": [], "noop_with_empty_axes": True}),
+    ]:
+        for flag in ("progress", "exact"):
+            with pytest.raises(TypeError, match=f"^reduce_sum: {flag}='yes' is not a flag; use"):
+                frame.reducekit.reduce_sum(**call, **{flag: "yes"})
+            frame.reducekit.reduce_sum(**call, **{flag: False})
+
+
 def test_opsets_and_flags():
     df = frame("int8")
     with pytest.raises(rk.DTypeError, match="ReduceMax-11 does not take int8"):

@@ -214,3 +214,10 @@ def test_a_dimension_given_twice_is_named():
         da.reducekit.reduce_sum([0, 0])
     with pytest.raises(TypeError, match="has type ndarray; an axis is an int"):
         da.reducekit.reduce_sum(["time", np.array([1, 2])])
+
+
+def test_flags_are_read_where_nothing_is_reduced():
+    for data in (xr.DataArray([1.0]), xr.Dataset({"a": 3})):
+        for flag in ("progress", "exact"):
+            with pytest.raises(TypeError, match=f"^reduce_sum: {flag}='yes' is not a flag; use"):
+                data.reducekit.reduce_sum([], noop_with_empty_axes=True, **{flag: "yes"})

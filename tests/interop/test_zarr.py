@@ -142,6 +142,9 @@ def test_out_and_refusals():
         ours.load(out)
     with pytest.raises(TypeError, match="progress='yes' is not a flag"):
         rk.reduce_max(z, progress="yes")
+    for function in FUNCTIONS.values():
+        with pytest.raises(TypeError, match="^reduce_.*: unexpected .* 'axis'; use axes=$"):
+            function(z, axis=0)
 
 
 def test_a_group_is_not_a_list_of_nothing():
